@@ -28,10 +28,10 @@ type Finding struct {
 // Findings is a set of faults, and as such an error.
 type Findings []Finding
 
-// Error lists one finding a line, without the carets.
+// Error lists one finding a line, in file order, without the carets.
 func (f Findings) Error() string {
 	lines := make([]string, len(f))
-	for i, one := range f {
+	for i, one := range f.sorted() {
 		lines[i] = one.String()
 	}
 	return strings.Join(lines, "\n")
@@ -64,6 +64,15 @@ func (f Finding) String() string {
 
 // Write prints the findings in file order, each with its line and a caret under the column.
 func (f Findings) Write(w io.Writer) {
+	for _, one := range f.sorted() {
+		fmt.Fprintln(w, one)
+		if one.Place.Line > 0 && one.Place.Text != "" {
+			fmt.Fprintf(w, "    %s\n    %s^\n", strings.ReplaceAll(one.Place.Text, "\t", " "), strings.Repeat(" ", max(one.Place.Col-1, 0)))
+		}
+	}
+}
+
+func (f Findings) sorted() Findings {
 	sorted := append(Findings(nil), f...)
 	sort.SliceStable(sorted, func(i, j int) bool {
 		a, b := sorted[i].Place, sorted[j].Place
@@ -75,10 +84,5 @@ func (f Findings) Write(w io.Writer) {
 		}
 		return a.Col < b.Col
 	})
-	for _, one := range sorted {
-		fmt.Fprintln(w, one)
-		if one.Place.Line > 0 && one.Place.Text != "" {
-			fmt.Fprintf(w, "    %s\n    %s^\n", strings.ReplaceAll(one.Place.Text, "\t", " "), strings.Repeat(" ", max(one.Place.Col-1, 0)))
-		}
-	}
+	return sorted
 }

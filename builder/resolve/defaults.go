@@ -1,0 +1,52 @@
+package resolve
+
+import (
+	"grove/internal/size"
+	"grove/internal/spec"
+)
+
+// Every default of Grove stands here, once, with its reason. After Image nobody asks whether a value is set.
+const (
+	// Debian 13: its kernel (6.12) has virtio_pci and the zstd squashfs that the boards need, its glibc (2.41) runs every mongod from 4.2 on.
+	suite = "trixie"
+
+	// No clock of an image is later than its build, none of its mongod binaries is older: 2025-01-01 00:00 UTC. Nothing in an image may depend on the time of day.
+	epoch = 1735689600
+
+	// Messages only: a root shell without a password must be asked for.
+	login = "none"
+
+	// With zstd at level 6 the demo's system packs in 2 to 3 s on 2 cores and a page fault of mongod costs no more than at level 1, as zstd reads at one speed.
+	compression, level = "zstd", 6
+
+	// A panic ends in a restart, not in a dead console; the serial console comes last, since /dev/console is the last one named.
+	cmdline = "console=tty0 console=%s panic=10 quiet"
+)
+
+// Sizes on the medium. Two kernels with initramfs need 2 × 30 MiB of boot, and FAT32 with clusters of 2 KiB begins at 129 MiB. A system with mongod 8.0 is about 100 MiB
+// packed; its size cannot change later without losing state, so there is room for five times that. state is grown at first boot.
+var partitions = spec.Partitions{Boot: 256 * size.MiB, System: 512 * size.MiB, State: 64 * size.MiB}
+
+// What bounds the sizes: FAT32 has at least 65,525 clusters, mke2fs wants room for a journal, and MBR-era tools stop at 2 TiB.
+var smallest = spec.Partitions{Boot: 40 * size.MiB, System: 64 * size.MiB, State: 32 * size.MiB}
+
+// The disk tools of the agent: arrays, volumes, the two file systems, and what a person needs to look.
+var systemPackages = []string{"mdadm", "lvm2", "dmsetup", "e2fsprogs", "xfsprogs", "util-linux", "mount", "fdisk"}
+
+// The libraries that MongoDB's own binaries for Ubuntu 22.04 and 24.04 ask for (readelf -d): OpenSSL 3, curl, lzma, libgcc and libc. Debian's newer names
+// (libssl3t64) provide these older ones.
+var mongodPackages = []string{"libc6", "libgcc-s1", "liblzma5", "libssl3", "libcurl4"}
+
+// The u-root commands for a person at the console, and for the pipes of a script there. Those that pull in TLS or SSH cost megabytes and are left out.
+var commands = []string{
+	"cat", "chmod", "cmp", "cp", "date", "dd", "df", "dmesg", "du", "echo", "false", "find", "free", "gosh", "grep", "gzip", "head", "hexdump", "hostname",
+	"ip", "kill", "ln", "ls", "lsmod", "mkdir", "mount", "more", "mv", "ping", "printenv", "ps", "pwd", "readlink", "rm", "sleep", "sort", "sync", "tail",
+	"tee", "touch", "tr", "true", "umount", "uname", "uniq", "uptime", "wc", "which", "xargs",
+}
+
+// GPT type GUIDs (UEFI 2.10, table 5.7; the BIOS boot partition is GRUB's).
+const (
+	typeBIOSBoot = "21686148-6449-6E6F-744E-656564454649"
+	typeESP      = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
+	typeLinux    = "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
+)

@@ -1,0 +1,91 @@
+// Package resolve makes the complete spec of an image out of a recipe and its board: defaults filled in, rules checked, nothing left open.
+//
+// It decides and touches nothing: no disk, no network, no clock. What can't boot or run is a finding at its place in the file, all of them at once.
+package resolve
+
+import (
+	"fmt"
+	"strings"
+
+	"grove/builder/catalog"
+	"grove/internal/diag"
+	"grove/internal/size"
+	"grove/internal/spec"
+)
+
+// Image fills in the pair. The image is of use only without findings.
+func Image(p catalog.Pair) (spec.Image, diag.Findings) {
+	r := &rules{pair: p}
+	r.board()
+	r.debian()
+	r.mongod()
+	r.packages()
+	r.rest()
+	if len(r.found) > 0 {
+		return spec.Image{}, r.found
+	}
+	return fill(p), nil
+}
+
+func fill(p catalog.Pair) spec.Image {
+	in := p.Recipe
+	i := spec.Image{Name: in.Name, Title: or(in.Title, in.Name), Time: epoch, Board: p.Board, Mongod: in.Mongod,
+		Seed:    or(in.Seed, in.Name+"@"+p.Board.Name),
+		Debian:  spec.Debian{Suite: or(in.Debian.Suite, suite), Mirror: in.Debian.Mirror, Keyring: in.Debian.Keyring},
+		Console: spec.Console{Login: or(in.Console.Login, login)},
+		System:  spec.System{Compression: or(in.System.Compression, compression), Level: in.System.Level},
+	}
+	if i.System.Compression == "zstd" && i.System.Level == 0 {
+		i.System.Level = level
+	}
+	i.Packages = append(append([]string{}, systemPackages...), in.Packages...)
+	if len(i.Mongod.Packages) == 0 {
+		i.Mongod.Packages = mongodPackages
+	}
+	for _, name := range commands {
+		i.Commands = append(i.Commands, "github.com/u-root/u-root/cmds/core/"+name)
+	}
+	i.Cmdline = strings.TrimSpace(fmt.Sprintf(cmdline, p.Board.Console) + " " + in.Kernel.Append)
+	i.Partitions = layout(i.Seed, in.Partitions)
+	return i
+}
+
+// layout places the partitions one behind the other. The first 4 MiB hold the partition table and GRUB's core; 4 MiB is also the erase block of most flash.
+func layout(seed string, sizes spec.Partitions) []spec.Partition {
+	boot, system, state := orSize(sizes.Boot, partitions.Boot), orSize(sizes.System, partitions.System), orSize(sizes.State, partitions.State)
+	list := []spec.Partition{
+		{Role: "bios-boot", Label: "bios-boot", Type: typeBIOSBoot, Start: size.MiB, Size: size.MiB},
+		{Role: "boot", Label: "GROVE-BOOT", Type: typeESP, Start: 4 * size.MiB, Size: boot},
+		{Role: "system-a", Label: "system-a", Type: typeLinux, Size: system},
+		{Role: "system-b", Label: "system-b", Type: typeLinux, Size: system},
+		{Role: "state", Label: "state", Type: typeLinux, Size: state},
+	}
+	for n := range list {
+		p := &list[n]
+		p.UUID = spec.ID(seed, "partition/"+p.Role)
+		if n >= 2 {
+			p.Start = list[n-1].Start + list[n-1].Size
+		}
+		switch p.Role {
+		case "boot":
+			p.FS = strings.ToUpper(spec.ID(seed, "fs/boot")[:8])
+		case "state":
+			p.FS = spec.ID(seed, "fs/state")
+		}
+	}
+	return list
+}
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+func orSize(s, instead size.Size) size.Size {
+	if s == 0 {
+		return instead
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package resolve
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"grove/builder/catalog"
+	"grove/internal/diag"
+	"grove/internal/size"
+	"grove/internal/spec"
+)
+
+// rules collects what is wrong with a pair.
+type rules struct {
+	pair  catalog.Pair
+	found diag.Findings
+}
+
+func (r *rules) recipe(key, format string, args ...any) {
+	r.found = append(r.found, r.pair.RecipeFrom.Finding(key, fmt.Sprintf(format, args...)))
+}
+
+func (r *rules) inBoard(key, format string, args ...any) {
+	r.found = append(r.found, r.pair.BoardFrom.Finding(key, fmt.Sprintf(format, args...)))
+}
+
+// oneOf refuses a value outside a list; an empty value stands for the default.
+func oneOf(report func(string, string, ...any), key, value string, list []string) {
+	if value != "" && !slices.Contains(list, value) {
+		report(key, "want one of %s, have %q%s", strings.Join(list, ", "), value, diag.Meant(value, list))
+	}
+}
+
+func (r *rules) board() {
+	b := r.pair.Board
+	if b.Name == "" {
+		return // catalog has said so
+	}
+	for _, must := range [][2]string{{"arch", string(b.Arch)}, {"tier", b.Tier}, {"console", b.Console}, {"kernel.package", b.Kernel.Package}, {"lab.machine", b.Lab.Machine}} {
+		if must[1] == "" {
+			r.inBoard(must[0], "is missing")
+		}
+	}
+	oneOf(r.inBoard, "tier", b.Tier, spec.Tiers)
+	oneOf(r.inBoard, "arch", string(b.Arch), []string{string(spec.AMD64)})
+	for n, f := range b.Firmware {
+		oneOf(r.inBoard, fmt.Sprintf("firmware[%d]", n), f, []string{"bios", "uefi"})
+	}
+	if len(b.Firmware) == 0 {
+		r.inBoard("firmware", "is missing; want bios, uefi or both")
+	}
+	if b.Memory < size.GiB/2 {
+		r.inBoard("memory", "have %s, want at least 512MiB: mongod's cache alone takes 256MiB", b.Memory)
+	}
+	if b.Lab.CPUs < 1 || b.Lab.Memory < size.GiB/2 {
+		r.inBoard("lab", "want at least 1 of cpus and 512MiB of memory, have %d and %s", b.Lab.CPUs, b.Lab.Memory)
+	}
+}
+
+var (
+	suiteForm   = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	packageForm = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // Debian Policy 5.6.1
+	versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+	sumForm     = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	wheelForm   = regexp.MustCompile(`^[A-Za-z0-9._-]+==[A-Za-z0-9.+!-]+$`) // PEP 440, pinned
+)
+
+func (r *rules) debian() {
+	d := r.pair.Recipe.Debian
+	if d.Suite != "" && !suiteForm.MatchString(d.Suite) {
+		r.recipe("debian.suite", "want a codename such as trixie, have %q", d.Suite)
+	}
+	if d.Mirror != "" {
+		r.address("debian.mirror", d.Mirror)
+	}
+}
+
+func (r *rules) address(key, value string) {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		r.recipe(key, "want an address that begins with https:// or http://, have %q", value)
+	}
+}
+
+func (r *rules) mongod() {
+	m := r.pair.Recipe.Mongod
+	if m.Version == "" {
+		r.recipe("mongod.version", `is missing; want one such as "6.0.5"`)
+	} else if !versionForm.MatchString(m.Version) {
+		r.recipe("mongod.version", "want three numbers such as 6.0.5, have %q", m.Version)
+	}
+	r.source(m.Source)
+	for n, name := range m.Packages {
+		r.packageName(fmt.Sprintf("mongod.packages[%d]", n), name)
+	}
+}
+
+func (r *rules) source(s spec.Source) {
+	const key = "mongod.source"
+	var ways []string
+	for _, way := range []struct{ name, value string }{{"url", s.URL}, {"file", s.File}, {"deb", s.Deb}, {"wheel", s.Wheel}} {
+		if way.value != "" {
+			ways = append(ways, way.name)
+		}
+	}
+	if len(ways) != 1 {
+		r.recipe(key, "want one of url, file, deb, wheel, have %s", or(strings.Join(ways, " and "), "none"))
+		return
+	}
+	switch {
+	case s.URL != "":
+		r.address(key+".url", s.URL)
+	case strings.Contains(s.Deb, "://"):
+		r.address(key+".deb", s.Deb)
+	case s.Wheel != "" && !wheelForm.MatchString(s.Wheel):
+		r.recipe(key+".wheel", "want a name and version such as name==1.0, have %q", s.Wheel)
+	case s.Wheel != "" && s.Platform == "":
+		r.recipe(key+".platform", "is missing; want the platform of the wheel, such as manylinux1_x86_64")
+	}
+	if s.Wheel == "" && s.Platform != "" {
+		r.recipe(key+".platform", "goes with a wheel only")
+	}
+	if s.SHA256 == "" {
+		r.recipe(key+".sha256", "is missing; nothing goes into an image unverified (sha256sum FILE prints it)")
+	} else if !sumForm.MatchString(s.SHA256) {
+		r.recipe(key+".sha256", "want 64 hexadecimal digits in lower case, have %q", s.SHA256)
+	}
+}
+
+func (r *rules) packages() {
+	for n, name := range r.pair.Recipe.Packages {
+		r.packageName(fmt.Sprintf("packages[%d]", n), name)
+	}
+}
+
+func (r *rules) packageName(key, name string) {
+	if !packageForm.MatchString(name) {
+		r.recipe(key, "want the name of a Debian package, have %q", name)
+	}
+}
+
+func (r *rules) rest() {
+	in := r.pair.Recipe
+	oneOf(r.recipe, "console.login", in.Console.Login, []string{"none", "shell"})
+	oneOf(r.recipe, "system.compression", in.System.Compression, []string{"zstd", "lz4", "xz"})
+	if in.System.Level != 0 && or(in.System.Compression, compression) != "zstd" {
+		r.recipe("system.level", "goes with zstd only")
+	} else if in.System.Level < 0 || in.System.Level > 22 {
+		r.recipe("system.level", "want 1 to 22, have %d", in.System.Level)
+	}
+	if strings.ContainsAny(in.Kernel.Append, "\n\r\"'\\;${}") {
+		r.recipe("kernel.append", "want words without quotes, line ends and the signs ; $ { } \\, which the boot loader would take for its own")
+	}
+	for _, p := range []struct {
+		key            string
+		have, smallest size.Size
+	}{
+		{"boot", in.Partitions.Boot, smallest.Boot}, {"system", in.Partitions.System, smallest.System}, {"state", in.Partitions.State, smallest.State},
+	} {
+		if p.have != 0 && p.have < p.smallest {
+			r.recipe("partitions."+p.key, "have %s, want at least %s", p.have, p.smallest)
+		} else if p.have%size.MiB != 0 {
+			r.recipe("partitions."+p.key, "have %s, want a multiple of 1MiB", p.have)
+		} else if p.have > 2*size.TiB {
+			r.recipe("partitions."+p.key, "have %s, want at most 2TiB", p.have)
+		}
+	}
+}
