@@ -1,0 +1,123 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"grove/internal/host"
+)
+
+func open(t *testing.T) *Cache {
+	t.Helper()
+	c, err := Open(filepath.Join(t.TempDir(), "cache"), host.Real{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func part(inputs []Input, make func(string) error) Part {
+	return Part{Name: "system/squashfs", For: "demo", Inputs: inputs, Make: func(_ context.Context, to string) error { return make(to) }}
+}
+
+func write(text string) func(string) error {
+	return func(to string) error { return os.WriteFile(to, []byte(text), 0o644) }
+}
+
+func TestGetSaysWhy(t *testing.T) {
+	c := open(t)
+	for _, step := range []struct {
+		name   string
+		inputs []Input
+		reused bool
+		why    string
+	}{
+		{"the first time", []Input{{"mongod", "6"}, {"level", "3"}}, false, "first build"},
+		{"again", []Input{{"mongod", "6"}, {"level", "3"}}, true, "nothing changed"},
+		{"with another value", []Input{{"mongod", "7"}, {"level", "3"}}, false, "mongod changed"},
+		{"back again", []Input{{"mongod", "6"}, {"level", "3"}}, true, "nothing changed"},
+		{"with an input more and one less", []Input{{"mongod", "6"}, {"kernel", "6.12"}}, false, "kernel is new, level is gone"},
+	} {
+		path, out, err := c.Get(context.Background(), part(step.inputs, write("x")))
+		if err != nil || out.Reused != step.reused || out.Why != step.why {
+			t.Errorf("%s: got reused %v, %q, %v; want %v, %q", step.name, out.Reused, out.Why, err, step.reused, step.why)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != "x" {
+			t.Errorf("%s: got %q, %v", step.name, data, err)
+		}
+	}
+}
+
+func TestGetKeepsNothingOfAFault(t *testing.T) {
+	c := open(t)
+	fault := errors.New("no room")
+	_, _, err := c.Get(context.Background(), part(nil, func(to string) error {
+		os.WriteFile(to, []byte("half"), 0o644)
+		return fault
+	}))
+	if !errors.Is(err, fault) {
+		t.Errorf("got %v; want the fault", err)
+	}
+	for _, sub := range []string{"parts", "tmp"} {
+		if left, _ := filepath.Glob(filepath.Join(c.Dir(), sub, "*")); len(left) > 0 {
+			t.Errorf("left in the cache: %v", left)
+		}
+	}
+}
+
+func TestTwoBuildsMakeAPartOnce(t *testing.T) {
+	c := open(t)
+	var made atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			_, _, err := c.Get(context.Background(), part(nil, func(to string) error {
+				made.Add(1)
+				time.Sleep(50 * time.Millisecond)
+				return write("x")(to)
+			}))
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	all.Wait()
+	if made.Load() != 1 {
+		t.Errorf("made %d times; want once", made.Load())
+	}
+}
+
+func TestKeepTakesOnlyTheRightContent(t *testing.T) {
+	c := open(t)
+	sum := sha256.Sum256([]byte("mongod"))
+	want := hex.EncodeToString(sum[:])
+	file := c.Partial(want)
+	os.WriteFile(file, []byte("something else"), 0o644)
+	var wrong *Mismatch
+	if _, err := c.Keep(file, want); !errors.As(err, &wrong) || wrong.Want != want {
+		t.Errorf("got %v; want a mismatch", err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the wrong file is still there")
+	}
+	os.WriteFile(file, []byte("mongod"), 0o644)
+	if _, err := c.Keep(file, want); err != nil {
+		t.Error(err)
+	}
+	if path, found := c.Blob(want); !found {
+		t.Errorf("%s is not kept", path)
+	}
+	if _, found := c.Blob("short"); found {
+		t.Error("a sum that is none was found")
+	}
+}
