@@ -188,7 +188,7 @@ func TestMediumOfMoreThan2TiBIsProtectedWhole(t *testing.T) {
 	}
 }
 
-// cut passes on a number of writes and fails the next half way, as a power cut does.
+// cut passes on a number of writes and fails the next part of the way, as a power cut does.
 type cut struct {
 	f    *os.File
 	left int
@@ -198,8 +198,8 @@ var errCut = errors.New("power cut")
 
 func (c *cut) WriteAt(b []byte, off int64) (int, error) {
 	if c.left == 0 {
-		c.f.WriteAt(b[:len(b)/2], off)
-		return len(b) / 2, errCut
+		c.f.WriteAt(b[:len(b)/8], off)
+		return len(b) / 8, errCut
 	}
 	c.left--
 	return c.f.WriteAt(b, off)
