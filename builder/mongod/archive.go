@@ -2,7 +2,7 @@ package mongod
 
 import (
 	"archive/tar"
-	"archive/zip"
+
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/klauspost/compress/zip" // 1.7 times as fast as the standard library's
 
 	"grove/internal/size"
 )
