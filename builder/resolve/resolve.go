@@ -29,7 +29,7 @@ func Image(p catalog.Pair) (spec.Image, diag.Findings) {
 
 func fill(p catalog.Pair) spec.Image {
 	in := p.Recipe
-	i := spec.Image{Name: in.Name, Title: or(in.Title, in.Name), Time: epoch, Board: p.Board, Mongod: in.Mongod,
+	i := spec.Image{Name: in.Name, Title: or(in.Title, in.Name), Time: epoch, BoardName: p.Board.Name, Board: p.Board, Mongod: in.Mongod,
 		Seed:    or(in.Seed, in.Name+"@"+p.Board.Name),
 		Debian:  spec.Debian{Suite: or(in.Debian.Suite, suite), Mirror: in.Debian.Mirror, Keyring: in.Debian.Keyring},
 		Console: spec.Console{Login: or(in.Console.Login, login)},

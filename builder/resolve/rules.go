@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"grove/builder/catalog"
+	"grove/builder/mongod/cpu"
 	"grove/internal/diag"
 	"grove/internal/size"
 	"grove/internal/spec"
@@ -91,6 +92,10 @@ func (r *rules) mongod() {
 		r.recipe("mongod.version", `is missing; want one such as "6.0.5"`)
 	} else if !versionForm.MatchString(m.Version) {
 		r.recipe("mongod.version", "want three numbers such as 6.0.5, have %q", m.Version)
+	} else if r.pair.Board.Arch != "" {
+		for _, reason := range cpu.Rule(m.Version, r.pair.Board) {
+			r.recipe("mongod.version", "%s", reason)
+		}
 	}
 	r.source(m.Source)
 	for n, name := range m.Packages {

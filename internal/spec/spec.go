@@ -127,7 +127,8 @@ type Image struct {
 	Name       string
 	Title      string
 	Seed       string
-	Time       int64 // of every file and file system, seconds since 1970
+	Time       int64  // of every file and file system, seconds since 1970
+	BoardName  string `yaml:"board_name"`
 	Board      Board
 	Debian     Debian
 	Mongod     Mongod

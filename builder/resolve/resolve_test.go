@@ -1,0 +1,128 @@
+package resolve
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"grove/builder/catalog"
+	"grove/builder/plan"
+	"grove/internal/spec"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The resolved spec and the plan of every recipe, as grove show and grove plan print them.
+func TestGolden(t *testing.T) {
+	for _, name := range catalog.Recipes() {
+		p, found, err := catalog.Find(name)
+		if err != nil || len(found) > 0 {
+			t.Fatal(err, found)
+		}
+		img, found := Image(p)
+		if len(found) > 0 {
+			t.Fatal(found)
+		}
+		golden(t, name+".spec.yaml", text(t, img))
+		golden(t, name+".plan.txt", steps(img))
+	}
+}
+
+func text(t *testing.T, img spec.Image) string {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(img); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func steps(img spec.Image) string {
+	var b strings.Builder
+	for _, s := range plan.Image(img) {
+		b.WriteString(s.Name + "\n")
+	}
+	return b.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		os.MkdirAll("testdata", 0o755)
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s: %s", file, d)
+	}
+}
+
+const good = `board: m4.4xlarge
+mongod: {version: "6.0.5", source: {url: "https://example.org/m.tgz", sha256: ` + zeros + `}}
+`
+const zeros = `"0000000000000000000000000000000000000000000000000000000000000000"`
+
+func write(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "r.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestFindings(t *testing.T) {
+	for _, c := range []struct{ name, from, to, want string }{
+		{"a good recipe", "", "", ""},
+		{"no board", "board: m4.4xlarge", "title: x", "r.yaml: board: is missing; there are m4.4xlarge"},
+		{"an unknown board", "m4.4xlarge", "m4.large", `r.yaml:1:8: board: unknown board "m4.large"; did you mean "m4.4xlarge"?; there are m4.4xlarge`},
+		{"no version", `version: "6.0.5", `, "", `r.yaml:2:9: mongod.version: is missing; want one such as "6.0.5"`},
+		{"half a version", `"6.0.5"`, `"6.0"`, `r.yaml:2:19: mongod.version: want three numbers such as 6.0.5, have "6.0"`},
+		{"no source", `url: "https://example.org/m.tgz", `, "", "r.yaml:2:36: mongod.source: want one of url, file, deb, wheel, have none"},
+		{"two sources", "url:", "file: x, url:", "r.yaml:2:36: mongod.source: want one of url, file, deb, wheel, have url and file"},
+		{"no hash", ", sha256: " + zeros, "", "r.yaml:2:36: mongod.source.sha256: is missing; nothing goes into an image unverified (sha256sum FILE prints it)"},
+		{"a short hash", zeros, `"00"`, `r.yaml:2:79: mongod.source.sha256: want 64 hexadecimal digits in lower case, have "00"`},
+		{"an address that is none", "https://example.org/m.tgz", "example.org", `r.yaml:2:42: mongod.source.url: want an address that begins with https:// or http://, have "example.org"`},
+		{"a wheel without version", `url: "https://example.org/m.tgz"`, "wheel: x, platform: y", `r.yaml:2:44: mongod.source.wheel: want a name and version such as name==1.0, have "x"`},
+		{"a small state", "board:", "partitions: {state: 8MiB}\nboard:", "r.yaml:1:21: partitions.state: have 8MiB, want at least 32MiB"},
+		{"an odd size", "board:", "partitions: {boot: 41000KiB}\nboard:", "r.yaml:1:20: partitions.boot: have 41000KiB, want a multiple of 1MiB"},
+		{"an unknown packing", "board:", "system: {compression: zst}\nboard:", `r.yaml:1:23: system.compression: want one of zstd, lz4, xz, have "zst"; did you mean "zstd"?`},
+		{"a level without zstd", "board:", "system: {compression: lz4, level: 3}\nboard:", "r.yaml:1:35: system.level: goes with zstd only"},
+		{"a login that is none", "board:", "console: {login: root}\nboard:", `r.yaml:1:18: console.login: want one of none, shell, have "root"`},
+		{"a package that is none", "board:", "packages: [Gdb]\nboard:", `r.yaml:1:12: packages[0]: want the name of a Debian package, have "Gdb"`},
+		{"a command line that breaks out", "board:", "kernel: {append: \"a; reboot\"}\nboard:", "r.yaml:1:18: kernel.append: want words without quotes, line ends and the signs ; $ { } \\, which the boot loader would take for its own"},
+	} {
+		file := write(t, strings.Replace(good, c.from, c.to, 1))
+		p, found, err := catalog.Find(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, more := Image(p); len(found) == 0 {
+			found = more
+		}
+		if got := strings.ReplaceAll(found.Error(), filepath.Dir(file)+"/", ""); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLayoutFollowsOneBehindTheOther(t *testing.T) {
+	list := layout("seed", spec.Partitions{})
+	for n := 1; n < len(list); n++ {
+		if list[n].Start < list[n-1].Start+list[n-1].Size || list[n].Start%(1<<20) != 0 {
+			t.Errorf("%s at %s overlaps %s or is not aligned", list[n].Role, list[n].Start, list[n-1].Role)
+		}
+	}
+}
