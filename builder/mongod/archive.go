@@ -2,7 +2,6 @@ package mongod
 
 import (
 	"archive/tar"
-
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +94,9 @@ func (x *extraction) zip(f *os.File) error {
 func (x *extraction) deb(file string) error {
 	dir := filepath.Join(x.to, "deb")
 	defer os.RemoveAll(dir)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
 	wanted := func(name string) bool {
 		x.seen = append(x.seen, name)
 		return path.Base(name) == "mongod" || isDoc(name)
