@@ -1,0 +1,114 @@
+// Package agent is what makes a booted machine a node: it mounts the state partition, keeps mongod running, gives the node its name and address, and says
+// how it is.
+//
+// It may die at any point and be started anew: each part looks at what is before it acts, and mongod runs on meanwhile. What fails is a problem on the
+// status page and a line on the console, never the end of the agent.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"grove/firstboot/disk"
+	"grove/firstboot/network"
+	"grove/firstboot/status"
+	"grove/internal/host"
+	"grove/internal/spec"
+)
+
+// Agent is the agent with its doors. Root stands before every path of the node, empty but in tests.
+type Agent struct {
+	Machine   host.Machine
+	Root      string
+	Console   io.Writer
+	Links     network.Links
+	NewClient func() network.Client
+	Ready     func(ctx context.Context, port int) error // of mongod
+
+	image  spec.Node
+	medium disk.Medium
+	page   page
+	naming naming
+}
+
+// mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.
+const mongodStops = 120 * time.Second
+
+// Run works until PID 1 wants the agent to leave or the node to stop.
+func (a *Agent) Run() error {
+	leave, stop := a.Machine.Told()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := a.begin(); err != nil {
+		return err
+	}
+	a.findMedium()
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context){a.serve, a.takeName, a.connect} {
+		parts.Go(func() { part(ctx) })
+	}
+	defer parts.Wait()
+	select {
+	case <-leave:
+		cancel()
+		a.say("agent", "leaves; mongod runs on")
+		return nil
+	case <-stop:
+		cancel()
+		parts.Wait() // so that nobody starts mongod again
+		return a.stopMongod()
+	}
+}
+
+// begin learns what this node is, and what an agent before this one has counted.
+func (a *Agent) begin() error {
+	before := status.Read(a.Root + status.File)
+	a.page = page{agent: a}
+	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
+	if err == nil {
+		err = json.Unmarshal(data, &a.image)
+	}
+	if err != nil {
+		a.page.problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
+	}
+	a.page.set(func(s *status.Status) {
+		*s = status.Status{Image: a.image.Image, Board: a.image.Board, Phase: "starting", Node: before.Node, NodeFrom: before.NodeFrom}
+		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
+		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
+		if before.Agent.PID != 0 {
+			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
+		}
+	})
+	if err := writeUsers(a.Root); err != nil {
+		a.page.problem("users", err.Error())
+	}
+	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
+}
+
+// findMedium looks once: PID 1 has waited for it.
+func (a *Agent) findMedium() {
+	m, seen, err := disk.Find(a.Root, a.image.DiskID)
+	if err == nil && m.Name == "" {
+		err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
+	}
+	if err != nil {
+		a.page.problem("medium", err.Error())
+		a.say("state", "%v", err)
+	}
+	a.medium = m
+}
+
+func (a *Agent) uptime() float64 {
+	return float64(a.Machine.Uptime().Milliseconds()) / 1000
+}
+
+// say puts one line on the console.
+func (a *Agent) say(topic, format string, values ...any) {
+	fmt.Fprintln(a.Console, spec.Line{Uptime: a.Machine.Uptime().Seconds(), Topic: topic, Text: fmt.Sprintf(format, values...)})
+}

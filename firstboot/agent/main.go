@@ -1,0 +1,24 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"grove/firstboot/mongod"
+	"grove/firstboot/network"
+	"grove/internal/host"
+)
+
+// Main is the agent on a node. It gives the exit code.
+func Main() int {
+	// The agent shares a small machine with mongod: a heap of some MB, and give back what is not used.
+	debug.SetGCPercent(50)
+	debug.SetMemoryLimit(24 << 20)
+	a := Agent{Machine: host.Real{}, Console: os.Stdout, Links: network.Kernel{}, NewClient: network.DHCP, Ready: mongod.Ready}
+	if err := a.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,25 @@
+// Command firstboot is what runs on a node: as PID 1 when the kernel starts it, as the agent when PID 1 does, and as poweroff and reboot when a person
+// calls it by these names.
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"grove/firstboot/agent"
+	"grove/firstboot/pid1"
+)
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	switch {
+	case name == "poweroff" || name == "halt" || name == "reboot" || name == "shutdown":
+		os.Exit(pid1.Ask(name, os.Args[1:]))
+	case len(os.Args) > 1 && os.Args[1] == "agent":
+		os.Exit(agent.Main())
+	case os.Getpid() == 1:
+		pid1.Main()
+	}
+	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; there is nothing for a person to call\n")
+	os.Exit(2)
+}

@@ -1,0 +1,142 @@
+// Package node makes one node of many: it finds node.yaml, checks it, and decides the name and the small files of /etc that follow from it.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"grove/firstboot/disk"
+	"grove/firstboot/status"
+	"grove/internal/diag"
+	"grove/internal/host"
+	"grove/internal/load"
+	"grove/internal/spec"
+)
+
+// Found is what the sources had: From names the first that had something, empty if none did. With Faults the file is refused whole.
+type Found struct {
+	Personal spec.Personal
+	From     string
+	Faults   diag.Findings
+}
+
+// Look asks the sources in their order; the first that has something wins, even if what it has is faulty: the next one would be a surprise. What could not
+// be looked at comes as an error, beside what was found. root is where /sys and /proc are.
+func Look(machine host.Machine, root string, medium disk.Medium) (Found, error) {
+	data, err := bootPartition(machine, root, medium)
+	if data != nil {
+		return read("boot partition", spec.NodeFile, data), nil
+	}
+	blob, blobErr := os.ReadFile(root + "/sys/firmware/qemu_fw_cfg/by_name/" + spec.NodeBlob + "/raw")
+	if blobErr == nil {
+		return read("fw_cfg", spec.NodeBlob, blob), err
+	}
+	cmdline, cmdErr := os.ReadFile(root + "/proc/cmdline")
+	for _, word := range strings.Fields(string(cmdline)) {
+		if name, found := strings.CutPrefix(word, "grove.hostname="); found {
+			return read("kernel command line", "kernel command line", []byte("hostname: \""+name+"\"")), err
+		}
+	}
+	return Found{}, errors.Join(err, cmdErr)
+}
+
+// bootPartition mounts it for a moment. nil without an error means that it has no node.yaml.
+func bootPartition(machine host.Machine, root string, medium disk.Medium) (data []byte, err error) {
+	if medium.Name == "" {
+		return nil, nil // that is told elsewhere
+	}
+	dev, _, err := medium.Partition(disk.Boot)
+	if err != nil {
+		return nil, err
+	}
+	target := root + status.Dir + "/boot"
+	if err := machine.Mount(host.Mount{Source: dev, Target: target, Type: "vfat", ReadOnly: true}); err != nil {
+		return nil, err
+	}
+	data, err = os.ReadFile(filepath.Join(target, spec.NodeFile))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return data, errors.Join(err, machine.Unmount(target))
+}
+
+func read(from, file string, data []byte) Found {
+	f := Found{From: from}
+	source, faults := load.YAML(file, data, &f.Personal)
+	if f.Personal.Hostname != "" {
+		if why := CheckHostname(f.Personal.Hostname); why != "" {
+			faults = append(faults, source.Finding("hostname", why))
+		}
+	}
+	if f.Faults = faults; len(faults) > 0 {
+		f.Personal = spec.Personal{}
+	}
+	return f
+}
+
+// A label as RFC 1123, 2.1 allows it.
+var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// CheckHostname says what is wrong with a name, "" when nothing is. It may have dots; Linux takes 64 letters of it.
+func CheckHostname(name string) string {
+	switch {
+	case len(name) > 63:
+		return fmt.Sprintf("want at most 63 letters, have %d", len(name))
+	case name == "localhost":
+		return "want a name of the node's own, have \"localhost\""
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if !label.MatchString(part) {
+			return fmt.Sprintf("want small letters, digits and hyphens, not at the ends, as in db1, have %q", name)
+		}
+	}
+	return ""
+}
+
+// Name decides: node.yaml's or the command line's, else what DHCP offers, else one of the MAC address.
+func Name(found Found, dhcp string, mac net.HardwareAddr) (name, from string) {
+	dhcp = strings.ToLower(dhcp)
+	switch {
+	case found.Personal.Hostname != "":
+		return found.Personal.Hostname, found.From
+	case dhcp != "" && CheckHostname(dhcp) == "":
+		return dhcp, "DHCP"
+	case len(mac) >= 6:
+		return fmt.Sprintf("grove-%x", []byte(mac[len(mac)-3:])), "MAC address"
+	}
+	return "grove", "no network"
+}
+
+// Hosts is /etc/hosts. The node's name stands for the address at which others see it: mongod compares it with the members of its set.
+func Hosts(name string, address netip.Addr) string {
+	text := "127.0.0.1 localhost\n::1 localhost\n"
+	if name == "" {
+		return text
+	}
+	names := name
+	if short, _, dotted := strings.Cut(name, "."); dotted {
+		names += " " + short
+	}
+	if !address.IsValid() {
+		return text + "127.0.1.1 " + names + "\n"
+	}
+	return text + address.String() + " " + names + "\n"
+}
+
+// Resolv is /etc/resolv.conf.
+func Resolv(servers []netip.Addr, search []string) string {
+	var b strings.Builder
+	for _, s := range servers[:min(3, len(servers))] { // the C library reads three
+		fmt.Fprintf(&b, "nameserver %s\n", s)
+	}
+	if len(search) > 0 {
+		fmt.Fprintf(&b, "search %s\n", strings.Join(search, " "))
+	}
+	return b.String()
+}

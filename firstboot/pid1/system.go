@@ -1,0 +1,62 @@
+package pid1
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"grove/firstboot/disk"
+)
+
+// Waits for the medium: EBS and USB come late at times, never later than that.
+const (
+	mediumDeadline = 30 * time.Second
+	mediumSays     = 5 * time.Second
+)
+
+// system mounts the medium's system partition on /usr. Without one the node goes on: a person at the console, and the agent, can still say so.
+func (p *first) system() {
+	wait := "looks for the medium with the GUID " + p.image.DiskID
+	deadline, tell := time.After(mediumDeadline), time.NewTicker(mediumSays)
+	defer tell.Stop()
+	for {
+		seen, done, err := p.mountSystem()
+		if done {
+			return
+		}
+		select {
+		case <-p.devices.changed:
+		case <-tell.C:
+			say("init", "%s; there is %s%s", wait, seen, because(err))
+		case <-deadline:
+			say("init", "no medium within %s, so no mongod: %s; there is %s%s", mediumDeadline, wait, seen, because(err))
+			return
+		}
+	}
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", err)
+}
+
+func (p *first) mountSystem() (seen disk.Sight, done bool, err error) {
+	m, seen, err := disk.Find("", p.image.DiskID)
+	if err != nil || m.Name == "" {
+		return seen, false, err
+	}
+	dev, _, err := m.Partition(disk.System)
+	if err != nil {
+		return seen, false, err
+	}
+	// ENODEV: squashfs is not loaded yet.
+	if err := unix.Mount(dev, "/usr", "squashfs", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil && !errors.Is(err, unix.EBUSY) {
+		return seen, false, fmt.Errorf("mount %s on /usr: %w", dev, err)
+	}
+	say("init", "medium %s, %s; its %s is /usr", m.Name, m.Size.Short(), disk.System)
+	return seen, true, nil
+}

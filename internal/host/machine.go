@@ -1,0 +1,62 @@
+package host
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"grove/internal/size"
+)
+
+// Machine is what the agent needs of the node that it runs on, beside plain files.
+type Machine interface {
+	// Told gives two channels that are closed once PID 1 (or a person) asks: leave means that the agent ends and touches nothing, stop that the node goes
+	// down and mongod has to end first.
+	Told() (leave, stop <-chan struct{})
+	Uptime() time.Duration // since the kernel's start
+	Memory() (size.Size, error)
+	SetHostname(name string) error
+
+	MakeDir(path string, mode os.FileMode, uid, gid int) error // with its parents; mode and owner are set on it even if it is there
+	Mount(m Mount) error
+	Unmount(target string) error
+	Mounted(target string) (source string, mounted bool)
+	Space(path string) (total, free size.Size, err error)
+	// ResizePartition tells the kernel where a partition in use ends now; the table on the medium is not its affair. start and length are bytes.
+	ResizePartition(disk string, number int, start, length size.Size) error
+	// ResizeExt4 grows a mounted ext4; the kernel does all the work, at most a few MiB of it.
+	ResizeExt4(mounted string, blocks int64) error
+
+	// Spawn starts a program that outlives the agent: own session, own user, no pipe to the agent, in /.
+	Spawn(d Daemon) (Running, error)
+	// Find gives the processes that run this program with these arguments, whoever started them, the oldest first.
+	Find(path string, args ...string) []Running
+	// Wait waits until the process has ended and says how, "" when it was not the agent's own child. A process that has another start time is another.
+	Wait(ctx context.Context, p Running) (how string, err error)
+	Terminate(p Running) error
+	Kill(p Running) error
+	Resident(pid int) size.Size // of its memory in RAM, 0 when it is gone
+}
+
+// Mount is one file system to mount: `/dev/vda5 on /state type ext4 (rw,nosuid,nodev,noatime)`.
+type Mount struct {
+	Source, Target, Type string
+	ReadOnly             bool
+	Data                 string // the file system's own options
+}
+
+// Daemon is a program that stays. It inherits the limits that PID 1 has set.
+type Daemon struct {
+	Path     string
+	Args     []string // without the program's own name
+	Env      []string // all of it
+	Output   string   // file that standard output and standard error are added to
+	UID, GID int
+	OOMScore int // -1000 (never killed for memory) to 1000
+}
+
+// Running is a process, told from a later one of the same number by its start.
+type Running struct {
+	PID   int
+	Start uint64 // ticks of 10 ms since the kernel's start
+}

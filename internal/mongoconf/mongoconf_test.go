@@ -1,0 +1,104 @@
+package mongoconf
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"grove/internal/size"
+)
+
+const plainFile = `net:
+    bindIp: 0.0.0.0
+    port: 27017
+    unixDomainSocket:
+        enabled: false
+processManagement:
+    fork: false
+security:
+    authorization: enabled
+storage:
+    dbPath: /state/mongod/db
+    wiredTiger:
+        engineConfig:
+            cacheSizeGB: 0.47
+systemLog:
+    destination: file
+    logAppend: true
+    logRotate: reopen
+    path: /state/mongod/log/mongod.log
+`
+
+func TestFile(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version string
+		recipe  string // JSON, as it lies in the image
+		memory  size.Size
+		want    *strings.Replacer // from the plain file
+		port    int
+	}{
+		{"an empty recipe gives Grove's own", "6.0.5", `{}`, 2*size.GiB - 50*size.MiB, strings.NewReplacer(), 27017},
+		{"the recipe wins, and adds", "6.0.5", `{"security": {"authorization": "disabled"}, "storage": {"directoryPerDB": true}}`, 2*size.GiB - 50*size.MiB,
+			strings.NewReplacer("authorization: enabled", "authorization: disabled", "/db\n", "/db\n    directoryPerDB: true\n"), 27017},
+		{"whole numbers stay whole", "6.0.5", `{"net": {"port": 27018, "maxIncomingConnections": 1000000}}`, 2*size.GiB - 50*size.MiB,
+			strings.NewReplacer("    port: 27017", "    maxIncomingConnections: 1000000\n    port: 27018"), 27018},
+		{"a small machine has a quarter of a GiB", "6.0.5", `{}`, 512 * size.MiB, strings.NewReplacer("0.47", "0.25"), 27017},
+		{"64 GiB give half of 63", "8.0.11", `{}`, 64 * size.GiB, strings.NewReplacer("0.47", "31.5"), 27017},
+		{"3.2 takes a whole number only", "3.2.22", `{}`, 2 * size.GiB, strings.NewReplacer("0.47", "1"), 27017},
+		{"MMAPv1 has no cache", "3.2.22", `{"storage": {"engine": "mmapv1"}}`, size.GiB,
+			strings.NewReplacer("    wiredTiger:\n        engineConfig:\n            cacheSizeGB: 0.47\n", "    engine: mmapv1\n"), 27017},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Make(c.version, read(t, c.recipe), c.memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want.Replace(plainFile), string(got.Text)); diff != "" {
+				t.Errorf("want - got +\n%s", diff)
+			}
+			if got.Port != c.port {
+				t.Errorf("got port %d; want %d", got.Port, c.port)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ recipe, want string }{
+		{`{"storage": {"dbPath": "/data"}}`, "storage.dbPath"},
+		{`{"processManagement": {"fork": true, "pidFilePath": "/x"}}`, "processManagement.fork processManagement.pidFilePath"},
+		{`{"systemLog": {"destination": "syslog"}}`, "systemLog.destination"},
+		{`{"net": {"bindIp": "10.0.0.1"}}`, "net.bindIp"},
+		{`{"net": {"bindIp": "10.0.0.1, 127.0.0.1"}}`, ""},
+		{`{"net": {"port": "27017"}}`, "net.port"},
+		{`{"net": {"port": 0}}`, "net.port"},
+		{`{"net": {"tls": {"mode": "requireTLS"}}}`, "net.tls.mode"},
+		{`{"net": {"tls": {"mode": "preferTLS"}}}`, ""},
+		{`{"storage": "big"}`, "storage"},
+		{`{"replication": {"replSetName": "rs0"}, "setParameter": {"ttlMonitorEnabled": false}}`, ""},
+	} {
+		var keys []string
+		for _, r := range Check(read(t, c.recipe)) {
+			keys = append(keys, r.Key)
+		}
+		if got := strings.Join(keys, " "); got != c.want {
+			t.Errorf("%s: refused %q; want %q", c.recipe, got, c.want)
+		}
+	}
+	_, err := Make("6.0.5", read(t, `{"storage": {"dbPath": "/data"}}`), size.GiB)
+	if refused := (Refusals{}); !errors.As(err, &refused) {
+		t.Errorf("got %v; want the refusals", err)
+	}
+}
+
+func read(t *testing.T, text string) (tree map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
