@@ -57,6 +57,9 @@ func Unpack(ctx context.Context, file, into string, want func(path string) bool)
 			return fmt.Errorf("unpack %s from %s: %w", h.Name, file, err)
 		}
 	}
+	if _, err := io.Copy(io.Discard, data); err != nil { // the check sum stands at the end
+		return fmt.Errorf("unpack %s: %w", file, err)
+	}
 	return u.close()
 }
 
