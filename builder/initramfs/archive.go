@@ -11,11 +11,12 @@ import (
 // layout is an input of every part: raise it when what is written of the same inputs changes.
 const layout = "1"
 
-// level: see pack.
-const level = zstd.SpeedBestCompression
+// level gives 6 % more bytes than the best one in a sixth of its time: of 7.8 MB of busybox 3.1 against 3.0 MB, in 0.11 against 0.63 s of CPU. GRUB, reading through
+// SeaBIOS under TCG, takes 0.25 s for a MB.
+const level = zstd.SpeedBetterCompression
 
-// pack writes the compressed archive. Zstandard, as Linux unpacks it several times as fast as xz and every kernel since 5.9 can; at the best level, since the
-// boot loader reads the file at a few MB a second, while it is packed once.
+// pack writes the compressed archive: with Zstandard, which Linux has known since 5.9 and unpacks several times as fast as xz. Uncompressed it would be no faster, as the
+// boot loader would read 7 MB more.
 func pack(to string, records []cpio.Record) error {
 	plain, err := archive(records)
 	if err != nil {
@@ -47,7 +48,7 @@ func archive(records []cpio.Record) ([]byte, error) {
 
 // root is what / holds besides programs. The kernel opens /dev/console for PID 1 before anything is mounted on /dev; without the node, its first words are lost.
 func root() []cpio.Record {
-	var records []cpio.Record
+	records := []cpio.Record{cpio.Directory(".", 0o755)} // as the kernel makes it, everybody may write in /
 	for _, dir := range []string{"dev", "proc", "sys", "run", "etc", "etc/grove", "state", "usr", "modules", "bbin"} {
 		records = append(records, cpio.Directory(dir, 0o755))
 	}

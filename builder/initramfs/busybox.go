@@ -18,7 +18,7 @@ import (
 )
 
 // tags choose gosh's plain line editor; its other one redraws the line with escape codes that a serial console turns into noise.
-const tags = "goshliner"
+var tags = []string{"-tags", "goshliner"}
 
 // Busybox gives the part with the folders of / and the commands, import paths of Go programs that tools.go makes part of the module.
 //
@@ -35,10 +35,14 @@ func (m Maker) Busybox(ctx context.Context, commands []string) (string, step.Out
 		return "", step.Outcome{}, err
 	}
 	commands = slices.Sorted(slices.Values(commands))
+	if err := distinct(commands); err != nil {
+		return "", step.Outcome{}, err
+	}
+	inputs := append(versions, cache.Input{Name: "commands", Value: strings.Join(commands, " ")}, cache.Input{Name: "build tags", Value: strings.Join(tags, " ")})
 	return m.Cache.Get(ctx, cache.Part{
 		Name:   "initramfs/busybox",
 		For:    m.Image,
-		Inputs: append(append(versions, cache.Input{Name: "commands", Value: strings.Join(commands, " ")}), m.Source.inputs(target)...),
+		Inputs: append(inputs, m.Source.inputs(target)...),
 		Make: func(ctx context.Context, to string) error {
 			b := busybox{m.Source, target, commands, to + ".source"} // the cache removes it with the folder that holds both
 			program, err := b.build(ctx)
@@ -48,6 +52,18 @@ func (m Maker) Busybox(ctx context.Context, commands []string) (string, step.Out
 			return pack(to, append(root(), b.records(program)...))
 		},
 	})
+}
+
+// distinct refuses two commands that would have one name in /bbin.
+func distinct(commands []string) error {
+	seen := map[string]string{}
+	for _, c := range commands {
+		if other := seen[path.Base(c)]; other != "" {
+			return fmt.Errorf("name the commands: %s and %s would both be /bbin/%s", other, c, path.Base(c))
+		}
+		seen[path.Base(c)] = c
+	}
+	return nil
 }
 
 // busybox is a Go module in a folder of its own: main.go, and a package a command.
@@ -75,7 +91,7 @@ func (b busybox) build(ctx context.Context) (program []byte, err error) {
 		return nil, err
 	}
 	out := filepath.Join(b.dir, "bb")
-	if err := b.source.build(ctx, b.dir, b.target, out, "."); err != nil {
+	if err := b.source.build(ctx, b.dir, b.target, out, append(slices.Clone(tags), ".")...); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(out)
@@ -85,7 +101,7 @@ func (b busybox) build(ctx context.Context) (program []byte, err error) {
 func (b busybox) rewrite(ctx context.Context) error {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Mode: packages.LoadSyntax | packages.NeedModule | packages.NeedEmbedFiles,
-		Dir: b.source.Dir, Env: append(os.Environ(), b.target...), BuildFlags: append(slices.Clone(flags), "-tags", tags),
+		Dir: b.source.Dir, Env: append(os.Environ(), b.target...), BuildFlags: slices.Concat(flags, tags),
 	}, b.commands...)
 	if err != nil {
 		return fmt.Errorf("load the commands: %w", err)

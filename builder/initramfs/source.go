@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"grove/builder/cache"
@@ -83,7 +84,7 @@ func isGrove(gomod []byte) bool { return moduleLine.Match(gomod) && goLine.Match
 type target []string
 
 func targetOf(arch spec.Arch) (target, error) {
-	common := target{"CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOTOOLCHAIN=local"}
+	common := target{"CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"}
 	switch arch {
 	case spec.AMD64:
 		return append(common, "GOARCH=amd64", "GOAMD64=v1"), nil
@@ -103,10 +104,10 @@ func (s Source) inputs(t target) []cache.Input {
 // flags make the bytes independent of where and from which commit they were built.
 var flags = []string{"-trimpath", "-buildvcs=false"}
 
-// build links a program of the module in dir.
-func (s Source) build(ctx context.Context, dir string, t target, to, pkg string) error {
-	args := append([]string{"build"}, flags...)
-	_, err := s.host.Run(ctx, host.Command{Path: s.Go, Args: append(args, "-tags", tags, "-ldflags", "-s -w -buildid=", "-o", to, pkg), Dir: dir, Env: t})
+// build links a program of the module in dir; what names it by path or pattern, with further flags before.
+func (s Source) build(ctx context.Context, dir string, t target, to string, what ...string) error {
+	args := slices.Concat([]string{"build"}, flags, []string{"-ldflags", "-s -w -buildid=", "-o", to}, what)
+	_, err := s.host.Run(ctx, host.Command{Path: s.Go, Args: args, Dir: dir, Env: t})
 	return err
 }
 
