@@ -123,7 +123,7 @@ func (Real) Free(path string) (int64, error) {
 	if err := unix.Statfs(path, &s); err != nil {
 		return 0, fmt.Errorf("free room of %s: %w", path, err)
 	}
-	return int64(s.Bavail) * s.Bsize, nil
+	return int64(s.Bavail) * int64(s.Bsize), nil // Bsize is 32 bits wide on 32-bit machines
 }
 
 // Extents see Host.
