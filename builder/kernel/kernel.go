@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"grove/builder/cache"
+	"grove/builder/debian/deb"
 	"grove/internal/step"
 )
 
@@ -27,8 +28,6 @@ type Request struct {
 	SHA256 string   // of that file
 	Boot   []string // modules of the initramfs
 	System []string // modules of the system, beyond those
-	// Unpack writes the files of a package that want accepts (by their path without a leading ./) below a folder.
-	Unpack func(ctx context.Context, deb, into string, want func(path string) bool) error
 }
 
 // Kernel is what came of it.
@@ -71,7 +70,10 @@ func Build(ctx context.Context, c *cache.Cache, r Request) (Kernel, step.Outcome
 
 func (r Request) build(ctx context.Context, to string) error {
 	unpacked := to + ".unpacked" // the cache removes it with the folder that holds both
-	if err := r.Unpack(ctx, r.Deb, unpacked, wanted); err != nil {
+	if err := os.Mkdir(unpacked, 0o755); err != nil {
+		return err
+	}
+	if err := deb.Unpack(ctx, r.Deb, unpacked, wanted); err != nil {
 		return err
 	}
 	t, err := open(unpacked)
@@ -87,5 +89,5 @@ func (r Request) build(ctx context.Context, to string) error {
 
 // wanted leaves out documentation, System.map and the kernel's own configuration.
 func wanted(path string) bool {
-	return strings.HasPrefix(path, "boot/vmlinuz-") || strings.HasPrefix(strings.TrimPrefix(path, "usr/"), "lib/modules/")
+	return strings.HasPrefix(path, "boot/vmlinuz-") || strings.HasPrefix(path, "usr/lib/modules/")
 }

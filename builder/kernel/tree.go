@@ -13,7 +13,7 @@ import (
 	"github.com/xi2/xz"
 )
 
-// tree is an unpacked kernel package: trixie has usr/lib/modules/RELEASE and .ko.xz, bookworm lib/modules/RELEASE and .ko.
+// tree is an unpacked kernel package with merged /usr. Trixie's has .ko.xz files in usr/lib/modules/RELEASE, bookworm's .ko files in lib/modules/RELEASE.
 type tree struct {
 	release string
 	vmlinuz string
@@ -41,9 +41,6 @@ func open(dir string) (*tree, error) {
 		read:    map[string]module{},
 	}
 	modules := filepath.Join(dir, "usr/lib/modules", t.release)
-	if _, err := os.Stat(modules); err != nil {
-		modules = filepath.Join(dir, "lib/modules", t.release)
-	}
 	if err := t.findBuiltin(modules); err != nil {
 		return nil, err
 	}
