@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -41,7 +42,9 @@ func (r Real) Run(ctx context.Context, c Command) ([]byte, error) {
 	if c.Stderr == nil {
 		cmd.Stderr = &all
 	}
+	runtime.LockOSThread() // see Start
 	err := cmd.Run()
+	runtime.UnlockOSThread()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -66,19 +69,33 @@ func tail(s string, n int) string {
 	return "…" + s[len(s)-n:]
 }
 
-type process struct{ cmd *exec.Cmd }
+type process struct {
+	cmd   *exec.Cmd
+	ended chan error
+}
 
 func (p process) PID() int                 { return p.cmd.Process.Pid }
 func (p process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
-func (p process) Wait() error              { return p.cmd.Wait() }
+func (p process) Wait() error              { return <-p.ended }
 
-// Start see Host.
+// Start see Host. Linux sends the death signal when the thread that started the program ends, not its process (prctl(2), PR_SET_PDEATHSIG): the program gets
+// a thread that stays as long as it does.
 func (r Real) Start(ctx context.Context, c Command) (Process, error) {
-	cmd := r.prepare(ctx, c)
-	if err := cmd.Start(); err != nil {
+	p := process{cmd: r.prepare(ctx, c), ended: make(chan error, 1)}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.ended <- p.cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
-	return process{cmd}, nil
+	return p, nil
 }
 
 // Look see Host.
