@@ -1,0 +1,54 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"grove/internal/spec"
+)
+
+// fatal are the words after which no boot goes on, with what they mean.
+var fatal = []struct{ words, means string }{
+	{"Kernel panic - not syncing", "kernel panic"},
+	{"No bootable device.", "the BIOS found nothing to boot"},
+	{"No bootable option or device was found", "the UEFI firmware found nothing to boot"},
+	{"UEFI Interactive Shell", "the UEFI firmware found nothing to boot"},
+	{"grub rescue>", "the boot loader did not find its files"},
+	{"error: you need to load the kernel first", "the boot loader could not load the kernel"},
+}
+
+// faultIn tells whether a line of the console is the end of a boot: what it means and the line, or "".
+func faultIn(line string) string {
+	for _, f := range fatal {
+		if at := strings.Index(line, f.words); at >= 0 {
+			return fmt.Sprintf("%s: %s", f.means, strings.TrimSpace(line[at:]))
+		}
+	}
+	return ""
+}
+
+// late tells whether a boot that is not done should be given up.
+func late(running, silent time.Duration, limit Limits, last string) error {
+	switch {
+	case silent > limit.Silence:
+		return fmt.Errorf("nothing on the console for %.0f s; last: %q", silent.Seconds(), last)
+	case running > limit.Boot:
+		return fmt.Errorf("mongod does not answer %.0f s after QEMU's start; last on the console: %q", running.Seconds(), last)
+	}
+	return nil
+}
+
+// orderly tells whether a node stopped as it should: it said so on its console, and it was the guest that switched the machine off.
+func orderly(lines []spec.Line, reason string) error {
+	stopping := slices.ContainsFunc(lines, func(l spec.Line) bool { return l.Topic == "stop" })
+	switch {
+	case !stopping:
+		return errors.New("the console has no line of an ordered stop")
+	case reason != "guest-shutdown":
+		return fmt.Errorf("QEMU ended by %q, want guest-shutdown", reason)
+	}
+	return nil
+}

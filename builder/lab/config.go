@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	"grove/builder/lab/network"
+	"grove/builder/lab/qemu"
+	"grove/internal/size"
+)
+
+// hostname is a DNS label (RFC 1123).
+var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// complete fills in the defaults and finds what would keep the lab from starting.
+func (c Config) complete() (Config, error) {
+	c.Firmware = or(c.Firmware, "bios")
+	c.Bus = or(c.Bus, "virtio")
+	c.Boot = or(c.Boot, 120*time.Second)
+	c.Silence = or(c.Silence, 60*time.Second)
+	info, err := os.Stat(c.Image.Path)
+	if err != nil {
+		return c, fmt.Errorf("find the image: %w", err)
+	}
+	return c, errors.Join(c.fits(size.Size(info.Size())), c.names(), c.programs())
+}
+
+func or[T comparable](value, otherwise T) T {
+	if value == *new(T) {
+		return otherwise
+	}
+	return value
+}
+
+// fits looks at the machine and the image's size.
+func (c Config) fits(image size.Size) error {
+	switch m := c.Image.Lab; {
+	case !slices.Contains([]string{"bios", "uefi"}, c.Firmware):
+		return fmt.Errorf("firmware: have %q, want bios or uefi", c.Firmware)
+	case !slices.Contains([]string{"virtio", "nvme"}, c.Bus):
+		return fmt.Errorf("disk: have %q, want virtio or nvme", c.Bus)
+	case m.Machine != "q35":
+		return fmt.Errorf("machine: have %q; the lab has q35", m.Machine)
+	case m.CPU == "" || m.CPUs < 1 || m.Memory < 64*size.MiB:
+		return fmt.Errorf("machine: have %d processors %q and %s of memory", m.CPUs, m.CPU, m.Memory)
+	case m.Disk < image:
+		return fmt.Errorf("disk of %s is smaller than the image, %s", m.Disk.Short(), image.Short())
+	}
+	return nil
+}
+
+func (c Config) names() error {
+	if n := len(c.Nodes); n < 1 || n > network.Seats {
+		return fmt.Errorf("have %d nodes, want 1 to %d", n, network.Seats)
+	}
+	seen := map[string]bool{}
+	for _, p := range c.Nodes {
+		if !hostname.MatchString(p.Hostname) {
+			return fmt.Errorf("node %q: want a hostname of a-z, 0-9 and -, at most 63 long", p.Hostname)
+		}
+		if seen[p.Hostname] {
+			return fmt.Errorf("two nodes are called %q", p.Hostname)
+		}
+		seen[p.Hostname] = true
+	}
+	return nil
+}
+
+func (c Config) programs() error {
+	for _, name := range []string{qemu.Program, "qemu-img"} {
+		if c.Host.Look(name) == "" {
+			return fmt.Errorf("find %s: it is not in PATH; run scripts/setup-host", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// Package qemu runs one virtual machine: its command line, its monitor and its serial console.
+//
+// The command line is a pure function of a Machine. All three connections (console, monitor, network) are sockets on which the lab listens before QEMU is
+// started, so that not a byte of the boot is lost and nothing has to be polled for. No root and no KVM: the processor is translated (TCG).
+package qemu
+
+import (
+	"fmt"
+	"strings"
+
+	"grove/internal/size"
+)
+
+// Machine is a virtual PC with one disk, one network card and one serial port.
+type Machine struct {
+	Name     string
+	Type     string // q35
+	CPU      string // max
+	CPUs     int
+	Memory   size.Size
+	UEFI     *UEFI  // nil: SeaBIOS, which QEMU carries itself
+	Bus      string // of the disk: virtio or nvme
+	Disk     string // qcow2 file, written to
+	MAC      string
+	Console  string // unix sockets, listened on by the caller
+	Monitor  string
+	Network  string
+	Firmware string // log of what SeaBIOS says; OVMF speaks on the console
+	Blobs    []Blob
+}
+
+// UEFI is OVMF's code, which is only read, and this machine's own copy of its variables.
+type UEFI struct{ Code, Vars string }
+
+// Blob is a file that the guest reads by its name through fw_cfg.
+type Blob struct{ Name, File string }
+
+// Program is QEMU's name for the PC.
+const Program = "qemu-system-x86_64"
+
+// Args is the command line after the program's name.
+//
+// -no-reboot makes QEMU end when the guest restarts by itself, which in the lab is a kernel panic or a fault.
+func (m Machine) Args() []string {
+	args := []string{
+		"-name", m.Name,
+		"-machine", m.Type, "-accel", "tcg,thread=multi", "-cpu", m.CPU,
+		"-smp", fmt.Sprint(m.CPUs), "-m", fmt.Sprintf("%dM", int64(m.Memory/size.MiB)),
+		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
+	}
+	args = append(args, m.firmware()...)
+	args = append(args, m.disk()...)
+	args = append(args,
+		"-chardev", "socket,id=console,server=off,path="+quote(m.Console), "-serial", "chardev:console",
+		"-chardev", "socket,id=monitor,server=off,path="+quote(m.Monitor), "-mon", "chardev=monitor,mode=control",
+		"-netdev", "stream,id=net,server=off,addr.type=unix,addr.path="+quote(m.Network),
+		"-device", "virtio-net-pci,netdev=net,romfile=,mac="+m.MAC,
+		"-object", "rng-random,id=random,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=random")
+	for _, b := range m.Blobs {
+		args = append(args, "-fw_cfg", "name="+quote(b.Name)+",file="+quote(b.File))
+	}
+	return args
+}
+
+// firmware gives SeaBIOS its debug port, for without a display it says nowhere else that it found nothing to boot.
+func (m Machine) firmware() []string {
+	if m.UEFI == nil {
+		return []string{"-chardev", "socket,id=firmware,server=off,path=" + quote(m.Firmware), "-device", "isa-debugcon,iobase=0x402,chardev=firmware"}
+	}
+	return []string{
+		"-drive", "if=pflash,format=raw,unit=0,readonly=on,file=" + quote(m.UEFI.Code),
+		"-drive", "if=pflash,format=raw,unit=1,file=" + quote(m.UEFI.Vars),
+	}
+}
+
+func (m Machine) disk() []string {
+	device := "virtio-blk-pci,drive=disk,bootindex=0"
+	if m.Bus == "nvme" {
+		device = "nvme,drive=disk,bootindex=0,serial=" + quote(m.Name)
+	}
+	return []string{"-drive", "if=none,id=disk,format=qcow2,discard=unmap,file=" + quote(m.Disk), "-device", device}
+}
+
+// quote doubles commas, which part QEMU's options.
+func quote(s string) string { return strings.ReplaceAll(s, ",", ",,") }

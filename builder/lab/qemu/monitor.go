@@ -1,0 +1,118 @@
+package qemu
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Monitor is QEMU's control socket (QMP, the QEMU Machine Protocol): one JSON object a line, a reply for each command, events between them.
+type Monitor struct {
+	conn    net.Conn
+	turn    sync.Mutex // held from a command to its reply
+	last    int        // id of the last command
+	replies chan message
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	reason string
+}
+
+type message struct {
+	ID    int             `json:"id"`
+	Done  json.RawMessage `json:"return"`
+	Error *struct {
+		Desc string `json:"desc"`
+	} `json:"error"`
+	Event string `json:"event"`
+	Data  struct {
+		Reason string `json:"reason"`
+	} `json:"data"`
+}
+
+// OpenMonitor takes over a connection that QEMU made, and waits until QEMU's main loop runs. The monitor ends with the connection.
+func OpenMonitor(ctx context.Context, conn net.Conn) (*Monitor, error) {
+	m := &Monitor{conn: conn, replies: make(chan message, 1), ended: make(chan struct{})}
+	go m.read()
+	// Until it is told this, QEMU refuses all else.
+	if err := m.ask(ctx, "qmp_capabilities"); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Monitor) read() {
+	defer close(m.ended)
+	defer m.conn.Close()
+	lines := json.NewDecoder(m.conn)
+	for {
+		var got message
+		if lines.Decode(&got) != nil {
+			return
+		}
+		if got.Event == "SHUTDOWN" {
+			m.mu.Lock()
+			m.reason = got.Data.Reason
+			m.mu.Unlock()
+		}
+		if got.Done == nil && got.Error == nil {
+			continue // an event, or the greeting
+		}
+		select {
+		case m.replies <- got:
+		case <-m.replies: // nobody waits for that one any more
+			m.replies <- got
+		}
+	}
+}
+
+// ask sends a command and waits for its reply, 10 seconds at most.
+func (m *Monitor) ask(ctx context.Context, command string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("no reply within 10 s"))
+	defer cancel()
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	m.last++
+	line, err := json.Marshal(map[string]any{"execute": command, "id": m.last})
+	if err != nil {
+		return fmt.Errorf("BUG: monitor command %s: %w", command, err)
+	}
+	if _, err := m.conn.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("send %s to QEMU's monitor: %w", command, err)
+	}
+	for {
+		select {
+		case got := <-m.replies:
+			if got.ID != m.last {
+				continue
+			}
+			if got.Error != nil {
+				return fmt.Errorf("%s in QEMU's monitor: %s", command, got.Error.Desc)
+			}
+			return nil
+		case <-m.ended:
+			return fmt.Errorf("%s in QEMU's monitor: QEMU has ended", command)
+		case <-ctx.Done():
+			return fmt.Errorf("%s in QEMU's monitor: %w", command, context.Cause(ctx))
+		}
+	}
+}
+
+// PowerButton presses the ACPI power button.
+func (m *Monitor) PowerButton(ctx context.Context) error {
+	return m.ask(ctx, "system_powerdown")
+}
+
+// Reason is why QEMU ended, in its own words: guest-shutdown, guest-reset, guest-panic, host-signal, or "" when it never said. It waits for the connection's
+// end and is asked after QEMU's.
+func (m *Monitor) Reason() string {
+	<-m.ended
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.reason
+}

@@ -1,0 +1,142 @@
+// Package trial puts an image to the test in the lab and gives a verdict: it boots, mongod answers from outside and keeps what is written, the node
+// stops in order; on demand, a cut of the power loses nothing that was acknowledged.
+//
+// A node that fails is a verdict, not an error. The lab's folder keeps the verdict as junit.xml beside the consoles' logs.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"grove/builder/lab"
+	"grove/builder/lab/probe"
+)
+
+// Config is a lab and what to do in it.
+type Config struct {
+	lab.Config
+	CutPower bool // after the write, and look for the document once the node is back
+}
+
+// Verdict is what came of it.
+type Verdict struct {
+	Image    string        `json:"image"`
+	Firmware string        `json:"firmware"`
+	Bus      string        `json:"bus"`
+	Passed   bool          `json:"passed"`
+	Checks   []Check       `json:"checks"`
+	Nodes    []lab.Status  `json:"nodes"` // as they were when all had answered, or at the first fault
+	Took     time.Duration `json:"took"`
+	Dir      string        `json:"dir"`
+	JUnit    string        `json:"junit"`
+}
+
+// Check is one thing seen or missed.
+type Check struct {
+	Node  string        `json:"node"`
+	Name  string        `json:"name"`
+	Took  time.Duration `json:"took"`
+	Fault string        `json:"fault,omitempty"`
+}
+
+// run is a trial under way.
+type run struct {
+	lab     *lab.Lab
+	config  Config
+	verdict *Verdict
+}
+
+// Run boots, checks and ends all nodes. The error is of the lab or the host, or ctx's; nothing is left running in any case.
+func Run(ctx context.Context, c Config) (Verdict, error) {
+	began := time.Now()
+	l, err := lab.Up(ctx, c.Config)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Image: c.Image.Name, Firmware: l.Firmware(), Bus: l.Bus(), Dir: l.Dir(), JUnit: filepath.Join(l.Dir(), "junit.xml")}
+	r := run{lab: l, config: c, verdict: &v}
+	r.all(ctx)
+	err = l.Close(context.WithoutCancel(ctx))
+	if ctx.Err() != nil {
+		return v, context.Cause(ctx)
+	}
+	v.Took, v.Passed = time.Since(began), passed(v.Checks)
+	return v, errors.Join(err, v.writeJUnit())
+}
+
+// all is the trial; each part needs the one before.
+func (r run) all(ctx context.Context) {
+	if !r.answers(ctx, "mongod answers a ping from outside") {
+		return
+	}
+	if !r.each(ctx, "a document is written, journaled and read back", r.keeps) {
+		return
+	}
+	if r.config.CutPower && !(r.each(ctx, "the power is cut and comes back", r.cut) &&
+		r.answers(ctx, "mongod answers again after the cut") &&
+		r.each(ctx, "the document is still there", r.finds)) {
+		return
+	}
+	r.each(ctx, "the power button stops the node in order", r.stops)
+}
+
+// answers waits for all nodes at once; what it took is each node's own time.
+func (r run) answers(ctx context.Context, name string) bool {
+	err := r.lab.Wait(ctx)
+	r.verdict.Nodes = r.lab.Nodes()
+	for _, n := range r.verdict.Nodes {
+		check := Check{Node: n.Name, Name: name, Took: n.Times.Answer, Fault: n.Fault}
+		if err != nil && check.Fault == "" && n.State != "ready" {
+			check.Fault = fmt.Sprintf("%s when the trial ended: %v", n.State, err)
+		}
+		r.verdict.Checks = append(r.verdict.Checks, check)
+	}
+	return err == nil
+}
+
+// each does a check on one node after the other.
+func (r run) each(ctx context.Context, name string, do func(context.Context, lab.Status) error) bool {
+	all := true
+	for _, n := range r.lab.Nodes() {
+		began := time.Now()
+		err := do(ctx, n)
+		check := Check{Node: n.Name, Name: name, Took: time.Since(began)}
+		if err != nil {
+			check.Fault, all = err.Error(), false
+		}
+		r.verdict.Checks = append(r.verdict.Checks, check)
+	}
+	return all
+}
+
+func (r run) keeps(ctx context.Context, n lab.Status) error {
+	if err := probe.Write(ctx, n.Forward, n.Name); err != nil {
+		return err
+	}
+	return probe.Read(ctx, n.Forward, n.Name)
+}
+
+func (r run) cut(ctx context.Context, n lab.Status) error { return r.lab.Reset(ctx, n.Name) }
+
+func (r run) finds(ctx context.Context, n lab.Status) error {
+	return probe.Read(ctx, n.Forward, n.Name)
+}
+
+func (r run) stops(ctx context.Context, n lab.Status) error {
+	if err := r.lab.PowerOff(ctx, n.Name); err != nil {
+		return err
+	}
+	return r.lab.Orderly(n.Name)
+}
+
+func passed(checks []Check) bool {
+	for _, c := range checks {
+		if c.Fault != "" {
+			return false
+		}
+	}
+	return len(checks) > 0
+}
