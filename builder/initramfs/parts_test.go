@@ -132,6 +132,7 @@ func TestBusyboxRunsItsCommandsByNameAndByArgument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("GOFLAGS", "-race") // the caller's own, which would not even compile without cgo
 	const core = "github.com/u-root/u-root/cmds/core/"
 	var programs [2][]byte
 	for i := range programs {

@@ -84,7 +84,8 @@ func isGrove(gomod []byte) bool { return moduleLine.Match(gomod) && goLine.Match
 type target []string
 
 func targetOf(arch spec.Arch) (target, error) {
-	common := target{"CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"}
+	// Not an empty GOFLAGS: Go would then take those of go env -w.
+	common := target{"CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"}
 	switch arch {
 	case spec.AMD64:
 		return append(common, "GOARCH=amd64", "GOAMD64=v1"), nil
