@@ -57,12 +57,8 @@ func (c Client) Index(ctx context.Context, count step.Counter) (*Index, error) {
 	group, within := errgroup.WithContext(ctx)
 	for i, s := range suites {
 		group.Go(func() (err error) {
-			tables[i], notes[i], err = c.load(within, keys, s, tally.Part())
-			if err == nil || s.needed || errors.Is(err, ErrSignature) || within.Err() != nil {
-				return err
-			}
-			notes[i] = []string{fmt.Sprintf("%s is left out: %v", s.name, err)}
-			return nil
+			tables[i], notes[i], err = c.suite(within, keys, s, tally.Part())
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -78,6 +74,28 @@ func (c Client) Index(ctx context.Context, count step.Counter) (*Index, error) {
 		x.Warnings = append(x.Warnings, c.Origin.Suite+"-security is left out: no address of a security archive is known; GROVE_DEBIAN_SECURITY names one")
 	}
 	return x, nil
+}
+
+// suite loads one suite. An optional one that can't be had gives no tables and a warning.
+func (c Client) suite(ctx context.Context, keys release.Keyring, s suite, count step.Counter) (*tables, []string, error) {
+	if s.needed {
+		return c.load(ctx, keys, s, count)
+	}
+	if why := c.lacking(s); why != "" && !c.Refresh {
+		return nil, []string{why}, nil
+	}
+	t, notes, err := c.load(ctx, keys, s, count)
+	if err == nil {
+		return t, notes, c.found(s)
+	}
+	if errors.Is(err, ErrSignature) || ctx.Err() != nil {
+		return nil, nil, err
+	}
+	why := fmt.Sprintf("%s is left out: %v", s.name, err)
+	if c.Fetcher.Offline {
+		return nil, []string{why}, nil
+	}
+	return nil, []string{why}, c.put(s, c.missing(), []byte(why))
 }
 
 // Fetch gives the files of the packages, in their order, downloading those that the cache lacks. It needs no index.

@@ -19,9 +19,7 @@ func suiteOf(name string, lines ...string) *tables {
 		pkg, version, _ := strings.Cut(strings.TrimSpace(f[0]), " ")
 		text.WriteString("Package: " + pkg + "\nVersion: " + version + "\nFilename: f\nSize: 1\nDepends: " + strings.TrimSpace(f[1]) + "\nProvides: " + strings.TrimSpace(f[2]) + "\n\n")
 	}
-	t := &tables{suite: name}
-	t.packages, t.provides = table.Reduce([]byte(text.String()))
-	return t
+	return &tables{suite: name, Table: table.Reduce([]byte(text.String()))}
 }
 
 func TestClosure(t *testing.T) {

@@ -23,7 +23,7 @@ type Index struct {
 func (x *Index) versions(name string) ([]Package, error) {
 	var found []Package
 	for _, t := range x.tables {
-		same, err := table.Packages(t.packages, name)
+		same, err := t.Packages(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.suite, err)
 		}
@@ -42,7 +42,7 @@ func (x *Index) versions(name string) ([]Package, error) {
 func (x *Index) providers(virtual string) []table.Provider {
 	var found []table.Provider
 	for _, t := range x.tables {
-		found = append(found, table.Providers(t.provides, virtual)...)
+		found = append(found, t.Providers(virtual)...)
 	}
 	slices.SortStableFunc(found, func(a, b table.Provider) int { return strings.Compare(a.Name, b.Name) })
 	return found
@@ -52,7 +52,7 @@ func (x *Index) providers(virtual string) []table.Provider {
 func (x *Index) names() []string {
 	var all []string
 	for _, t := range x.tables {
-		all = append(all, table.Names(t.packages)...)
+		all = append(all, t.Names()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -3,13 +3,11 @@ package debian
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,10 +26,10 @@ const (
 
 // tables are the reduced indexes of one suite.
 type tables struct {
-	suite              string
-	packages, provides []byte
-	release            *release.Release
-	mirror             string
+	table.Table
+	suite   string
+	mirror  string
+	release *release.Release
 }
 
 // load gives a suite's tables: those at hand while they are fresh, else the mirror's, else, with a warning, those at hand.
@@ -142,10 +140,7 @@ func (c Client) read(ctx context.Context, s suite, r *release.Release, offline b
 		return nil, fmt.Errorf("index of %s: %w", s.name, err)
 	}
 	t := &tables{suite: s.name, mirror: s.mirror, release: r}
-	if t.packages, err = os.ReadFile(filepath.Join(dir, "packages")); err != nil {
-		return nil, fmt.Errorf("index of %s: %w", s.name, err)
-	}
-	if t.provides, err = os.ReadFile(filepath.Join(dir, "provides")); err != nil {
+	if t.Table, err = table.Read(dir); err != nil {
 		return nil, fmt.Errorf("index of %s: %w", s.name, err)
 	}
 	return t, nil
@@ -166,14 +161,7 @@ func reduce(index, name string, whole int64, to string) error {
 	if _, err := text.ReadFrom(r); err != nil {
 		return fmt.Errorf("unpack %s: %w", name, err)
 	}
-	packages, provides := table.Reduce(text.Bytes())
-	if err := os.Mkdir(to, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(to, "packages"), packages, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(to, "provides"), provides, 0o644)
+	return table.Reduce(text.Bytes()).Write(to)
 }
 
 // pick is the first of the compressed forms that the release has. gzip before xz: 13.3 MB in place of 9.7 to download, but 0.5 s in place of 1.2 to unpack.
@@ -218,45 +206,4 @@ func (c Client) file(ctx context.Context, s suite, r *release.Release, name stri
 func stale(err error) bool {
 	var status *fetch.Status
 	return errors.Is(err, fetch.ErrContent) || errors.As(err, &status) && status.Code == http.StatusNotFound
-}
-
-// place is where the last verified InRelease of a suite stays.
-func (c Client) place(s suite) (string, error) {
-	dir, err := c.Fetcher.Cache.State("debian")
-	mirror := sha256.Sum256([]byte(s.mirror))
-	return filepath.Join(dir, fmt.Sprintf("%s-%x.InRelease", s.name, mirror[:8])), err
-}
-
-// kept reads the release at hand and how long ago the mirror was asked.
-func (c Client) kept(keys release.Keyring, s suite) (*release.Release, time.Duration, error) {
-	file, err := c.place(s)
-	if err != nil {
-		return nil, fresh, err
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fresh, fmt.Errorf("release of %s: %w", s.name, fetch.ErrOffline)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fresh, err
-	}
-	r, err := release.Read(text, keys)
-	return r, time.Since(info.ModTime()), err
-}
-
-func (c Client) keep(s suite, text []byte) error {
-	file, err := c.place(s)
-	if err != nil {
-		return err
-	}
-	temp, clean, err := c.Fetcher.Cache.Temp("InRelease")
-	if err != nil {
-		return err
-	}
-	defer clean()
-	if err := os.WriteFile(temp, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temp, file)
 }

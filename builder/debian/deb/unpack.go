@@ -25,7 +25,7 @@ import (
 // folders come with the files in them. What stands in the way is replaced, as dpkg does, in the order in which packages are unpacked.
 //
 // The tree is merged: lib, lib64, bin and sbin become usr/lib and so on. Modes are kept, owners are not, devices are passed over. An entry that would lie
-// outside of the tree, also by way of a link that is in it, is an error.
+// outside of the tree, also by way of a link that is in it, is an error. Packages that hold no file in common may be unpacked into one tree at once.
 func Unpack(ctx context.Context, file, into string, want func(path string) bool) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -222,8 +222,12 @@ func (u *unpacker) folder(name string) error {
 	if err := u.folder(path.Dir(name)); err != nil {
 		return err
 	}
+	err := u.root.Mkdir(name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another package is unpacked into the same tree and was faster
+	}
 	u.folders = append(u.folders, name)
-	return u.root.Mkdir(name, 0o700)
+	return err
 }
 
 func (u *unpacker) close() error {

@@ -39,7 +39,7 @@ type Mirror struct {
 	t     testing.TB
 }
 
-// Package is one to be published; Files are their contents by path, with mode 0644, or 0755 in a bin folder.
+// Package is one to be published; Files are their contents by path, with mode 0644, or 0755 for scripts.
 type Package struct {
 	Name, Version, Arch, Depends, Provides string
 	Files                                  map[string]string
@@ -180,7 +180,7 @@ func (m *Mirror) Deb(p Package) []byte {
 	w := tar.NewWriter(&data)
 	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
 		mode := int64(0o644)
-		if strings.HasSuffix(path.Dir(name), "bin") {
+		if strings.HasPrefix(p.Files[name], "#!") {
 			mode = 0o755
 		}
 		m.must(w.WriteHeader(&tar.Header{Name: "./" + name, Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(p.Files[name]))}))

@@ -3,9 +3,34 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
+
+// Table is one index in the form to be searched.
+type Table struct{ packages, provides []byte }
+
+// Write makes a folder with the tables.
+func (t Table) Write(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "packages"), t.packages, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "provides"), t.provides, 0o644)
+}
+
+// Read loads what Write wrote.
+func Read(dir string) (t Table, err error) {
+	if t.packages, err = os.ReadFile(filepath.Join(dir, "packages")); err != nil {
+		return t, err
+	}
+	t.provides, err = os.ReadFile(filepath.Join(dir, "provides"))
+	return t, err
+}
 
 // Package is a line of the packages table.
 type Package struct {
@@ -14,10 +39,10 @@ type Package struct {
 	Depends                                       string // pre-dependencies and dependencies, as Debian writes them
 }
 
-// Packages gives the lines of this name.
-func Packages(packages []byte, name string) ([]Package, error) {
+// Packages gives those of this name.
+func (t Table) Packages(name string) ([]Package, error) {
 	var found []Package
-	for _, row := range rows(packages, name) {
+	for _, row := range rows(t.packages, name) {
 		f := strings.Split(string(row), "\t")
 		if len(f) != fPreDepends {
 			return nil, fmt.Errorf("BUG: line of the packages table: %q", row)
@@ -38,19 +63,19 @@ func Packages(packages []byte, name string) ([]Package, error) {
 type Provider struct{ Name, Version, As string }
 
 // Providers gives the providers of a virtual package.
-func Providers(provides []byte, virtual string) []Provider {
+func (t Table) Providers(virtual string) []Provider {
 	var found []Provider
-	for _, row := range rows(provides, virtual) {
+	for _, row := range rows(t.provides, virtual) {
 		f := strings.Split(string(row), "\t")
 		found = append(found, Provider{Name: f[2], Version: f[3], As: f[1]})
 	}
 	return found
 }
 
-// Names lists the first field of every line.
-func Names(table []byte) []string {
+// Names lists the packages, one line each.
+func (t Table) Names() []string {
 	var all []string
-	for line := range bytes.Lines(table) {
+	for line := range bytes.Lines(t.packages) {
 		all = append(all, string(first(line)))
 	}
 	return all

@@ -37,7 +37,7 @@ var keys = map[string]int{
 }
 
 // Reduce makes the tables of the text of an index.
-func Reduce(text []byte) (packages, provides []byte) {
+func Reduce(text []byte) Table {
 	var lines, virtual []string
 	for len(text) > 0 {
 		var f [fields]string
@@ -54,7 +54,7 @@ func Reduce(text []byte) (packages, provides []byte) {
 		lines = append(lines, strings.Join(f[:fPreDepends], "\t"))
 		virtual = append(virtual, provided(f)...)
 	}
-	return sorted(lines), sorted(virtual)
+	return Table{packages: sorted(lines), provides: sorted(virtual)}
 }
 
 // stanza reads the fields up to the next empty line and gives what is behind it.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,8 +39,15 @@ Size: 6
 SHA256: 86b57edfb48a95696f0646a96ce24d70c350ad8bddd6842a534e5ff3bc0bcfa1`
 
 func TestAnIndexIsFoundAgainInItsTables(t *testing.T) {
-	packages, provides := Reduce([]byte(index))
-	got, err := Packages(packages, "libssl3t64")
+	dir := filepath.Join(t.TempDir(), "index")
+	if err := Reduce([]byte(index)).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := table.Packages("libssl3t64")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +60,13 @@ func TestAnIndexIsFoundAgainInItsTables(t *testing.T) {
 		t.Error(d)
 	}
 	wantProviders := []Provider{{Name: "a+b", Version: "1:2"}, {Name: "libssl3t64", Version: "3.5.9-1~deb13u1"}}
-	if d := cmp.Diff(wantProviders, Providers(provides, "libssl-any")); d != "" {
+	if d := cmp.Diff(wantProviders, table.Providers("libssl-any")); d != "" {
 		t.Error(d)
 	}
-	if got := Providers(provides, "libssl3"); len(got) != 1 || got[0].As != "3.5.9-1~deb13u1" {
+	if got := table.Providers("libssl3"); len(got) != 1 || got[0].As != "3.5.9-1~deb13u1" {
 		t.Errorf("libssl3: got %+v", got)
 	}
-	if d := cmp.Diff([]string{"a", "a+b", "libssl3t64"}, Names(packages)); d != "" {
+	if d := cmp.Diff([]string{"a", "a+b", "libssl3t64"}, table.Names()); d != "" {
 		t.Error(d)
 	}
 }
@@ -72,10 +80,10 @@ func TestEveryRowIsFoundAndNothingElse(t *testing.T) {
 		fmt.Fprintf(&text, "Package: %s\nVersion: %d\nFilename: f\nSize: %d\n\n", name, i, i)
 	}
 	fmt.Fprint(&text, "Package: p1\nVersion: second\nFilename: f\nSize: 1\n\n")
-	packages, _ := Reduce([]byte(text.String()))
+	table := Reduce([]byte(text.String()))
 	for i := range 1000 {
 		name := fmt.Sprintf("p%d", i)
-		got, err := Packages(packages, name)
+		got, err := table.Packages(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,18 +99,18 @@ func TestEveryRowIsFoundAndNothingElse(t *testing.T) {
 		}
 	}
 	for _, absent := range []string{"", "p", "p9999", "zzz", "p1\t"} {
-		if got, _ := Packages(packages, absent); len(got) != 0 {
+		if got, _ := table.Packages(absent); len(got) != 0 {
 			t.Errorf("%q: got %+v", absent, got)
 		}
 	}
 }
 
 func TestAnEmptyIndex(t *testing.T) {
-	packages, provides := Reduce(nil)
-	if got, err := Packages(packages, "a"); len(got) != 0 || err != nil {
+	table := Reduce(nil)
+	if got, err := table.Packages("a"); len(got) != 0 || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got := Providers(provides, "a"); len(got) != 0 {
+	if got := table.Providers("a"); len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,16 +1,12 @@
 package debian
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path"
-	"slices"
-	"strings"
 
+	"grove/builder/debian/contents"
 	"grove/builder/debian/deb"
 	"grove/internal/step"
 )
@@ -37,43 +33,9 @@ func (x *Index) WhoHas(ctx context.Context, file string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	found, err := holders(ctx, r, file)
+	found, err := contents.Holders(ctx, r, file)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return found, nil
-}
-
-// holders reads lines `usr/lib/x86_64-linux-gnu/libssl.so.3   libs/libssl3t64,libs/other`.
-func holders(ctx context.Context, list io.Reader, file string) ([]string, error) {
-	lines := bufio.NewReaderSize(list, 1<<20)
-	want := []byte("/" + file)
-	var found []string
-	for n := 0; ; n++ {
-		line, err := lines.ReadSlice('\n')
-		if n%100_000 == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if bytes.Contains(line, want) {
-			found = append(found, packagesOf(string(line), file)...)
-		}
-		if err == io.EOF {
-			slices.Sort(found)
-			return slices.Compact(found), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-func packagesOf(line, file string) (names []string) {
-	gap := strings.LastIndexAny(strings.TrimSpace(line), " \t")
-	if gap < 0 || path.Base(strings.TrimSpace(line[:gap])) != file {
-		return nil
-	}
-	for _, owner := range strings.Split(strings.TrimSpace(line[gap:]), ",") {
-		names = append(names, path.Base(owner))
-	}
-	return names
 }
