@@ -54,7 +54,7 @@ func Unpack(ctx context.Context, file, into string, want func(path string) bool)
 			return fmt.Errorf("unpack %s: %w", file, err)
 		}
 		if err := u.entry(h, t); err != nil {
-			return fmt.Errorf("unpack %s from %s: %w", h.Name, file, err)
+			return fmt.Errorf("unpack %s from %s into %s: %w", h.Name, file, into, err)
 		}
 	}
 	if _, err := io.Copy(io.Discard, data); err != nil { // the check sum stands at the end
