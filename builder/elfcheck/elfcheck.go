@@ -86,14 +86,19 @@ func (t Tree) object(p string) (string, bool) {
 		if hops++; hops > 40 { // the kernel's own limit
 			return "", false
 		}
-		if !path.IsAbs(target) {
-			target = path.Join(done, target)
-		}
-		rest = append(strings.Split(inTree(target), "/"), rest...)
+		rest = append(strings.Split(Follow(at, target), "/"), rest...)
 		done = ""
 	}
 	_, found := t.Objects[done]
 	return done, found
+}
+
+// Follow gives the path in the tree that the link at a path of the tree leads to, by one step.
+func Follow(link, target string) string {
+	if !path.IsAbs(target) {
+		target = path.Join(path.Dir(link), target)
+	}
+	return inTree(target)
 }
 
 // inTree maps a path of the running system to the tree: `/usr/lib/x` and `/lib/x` are both `lib/x`.

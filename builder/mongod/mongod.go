@@ -35,7 +35,7 @@ type Getter interface {
 	Get(ctx context.Context, items []fetch.Item, count step.Counter) ([]string, error)
 }
 
-// Unpacker lays the wanted files of a Debian package under a folder that exists; package debian has it.
+// Unpacker lays the wanted files of a Debian package under a folder that exists; package deb has it.
 type Unpacker func(ctx context.Context, deb, into string, want func(name string) bool) error
 
 // Binary is a program in the cache. Docs is a folder with the licences that came with it, which may be empty.
