@@ -38,7 +38,7 @@ func (j *job) readIndex(ctx context.Context, count step.Counter) (step.Outcome, 
 func (j *job) choose(ctx context.Context) (artifact.Packages, error) {
 	var p artifact.Packages
 	var err error
-	if p.System, err = j.index.Closure(append(append([]string{}, j.Image.Packages...), j.Image.Mongod.Packages...), payload.Without()); err != nil {
+	if p.System, err = j.index.Closure(append(append([]string{}, j.Image.Packages...), j.Image.Mongod.Packages...), payload.Without(j.Image.Packages)); err != nil {
 		return p, err
 	}
 	if p.Kernel, err = j.chooseKernel(); err != nil {
