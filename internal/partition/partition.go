@@ -41,12 +41,13 @@ type Table struct {
 
 // Partition is one entry. Start and Size are bytes.
 type Partition struct {
-	Number     int // from 1
-	Name       string
-	Type, GUID string
-	Start      size.Size
-	Size       size.Size
-	Attributes uint64
+	Number     int       `json:"number"` // from 1
+	Name       string    `json:"name"`
+	Type       string    `json:"type"`
+	GUID       string    `json:"guid"`
+	Start      size.Size `json:"start"`
+	Size       size.Size `json:"size"`
+	Attributes uint64    `json:"attributes"`
 }
 
 // Find gives the partition of this name.
