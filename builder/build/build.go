@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"grove/builder/artifact"
+	"grove/builder/artifact/manifest"
 	"grove/builder/cache"
 	"grove/builder/debian"
 	"grove/builder/fetch"
@@ -28,7 +29,7 @@ import (
 type Request struct {
 	Image   spec.Image
 	Out     string             // folder for the image and what lies beside it
-	Lock    *artifact.Manifest // packages are those of an earlier build; nil: of the mirror's index
+	Lock    *manifest.Manifest // packages are those of an earlier build; nil: of the mirror's index
 	Offline bool               // use what the cache has and nothing else
 	Refresh bool               // ask the mirror even when its index at hand is less than an hour old
 	Packed  bool               // write NAME.img.zst too
@@ -76,7 +77,7 @@ type job struct {
 
 	client debian.Client
 	index  *debian.Index // nil with a lock
-	pins   artifact.Packages
+	pins   pins
 	tools  *hosttool.Tools
 	kernel kernel.Kernel
 	debs   []string // of pins.System

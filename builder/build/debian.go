@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"fmt"
-	"grove/builder/artifact"
 	"strings"
 
 	"grove/builder/debian"
@@ -24,8 +23,8 @@ func (j *job) readIndex(ctx context.Context, count step.Counter) (step.Outcome, 
 	}
 	j.client = debian.Client{Origin: origin, Fetcher: j.fetcher, Refresh: j.Refresh}
 	if j.Lock != nil {
-		j.pins = j.Lock.Packages
-		return step.Outcome{Why: fmt.Sprintf("%d packages are pinned by the lock", len(j.pins.System)+len(j.pins.Kernel)+len(j.pins.Tools))}, nil
+		j.pins, err = pinned(j.Lock)
+		return step.Outcome{Reused: true, Why: fmt.Sprintf("%d packages are pinned by the lock", len(j.Lock.Packages))}, err
 	}
 	if j.index, err = j.client.Index(ctx, count); err != nil {
 		return step.Outcome{}, err
@@ -35,20 +34,20 @@ func (j *job) readIndex(ctx context.Context, count step.Counter) (step.Outcome, 
 	return step.Outcome{Reused: true, Why: "less than an hour old"}, err
 }
 
-func (j *job) choose(ctx context.Context) (artifact.Packages, error) {
-	var p artifact.Packages
+func (j *job) choose(ctx context.Context) (pins, error) {
+	var p pins
 	var err error
-	if p.System, err = j.index.Closure(append(append([]string{}, j.Image.Packages...), j.Image.Mongod.Packages...), payload.Without(j.Image.Packages)); err != nil {
+	if p.system, err = j.index.Closure(append(append([]string{}, j.Image.Packages...), j.Image.Mongod.Packages...), payload.Without(j.Image.Packages)); err != nil {
 		return p, err
 	}
-	if p.Kernel, err = j.chooseKernel(); err != nil {
+	if p.kernel, err = j.chooseKernel(); err != nil {
 		return p, err
 	}
 	own, err := j.ownIndex(ctx)
 	if err != nil {
 		return p, err
 	}
-	p.Tools, err = hosttool.Packages(own, j.index, j.Image.Board.Arch)
+	p.tools, err = hosttool.Packages(own, j.index, j.Image.Board.Arch)
 	return p, err
 }
 
@@ -85,22 +84,22 @@ func (j *job) ownIndex(ctx context.Context) (*debian.Index, error) {
 }
 
 func (j *job) openTools(ctx context.Context, count step.Counter) (out step.Outcome, err error) {
-	j.tools, out, err = hosttool.Open(ctx, j.client, j.pins.Tools, count)
+	j.tools, out, err = hosttool.Open(ctx, j.client, j.pins.tools, count)
 	return out, err
 }
 
 func (j *job) fetchPackages(ctx context.Context, count step.Counter) (out step.Outcome, err error) {
-	j.debs, err = j.client.Fetch(ctx, j.pins.System, count)
+	j.debs, err = j.client.Fetch(ctx, j.pins.system, count)
 	return step.Outcome{Reused: true, Why: fmt.Sprintf("%d at hand", len(j.debs))}, err
 }
 
 func (j *job) pickKernel(ctx context.Context, count step.Counter) (out step.Outcome, err error) {
-	files, err := j.client.Fetch(ctx, j.pins.Kernel, count)
+	files, err := j.client.Fetch(ctx, j.pins.kernel, count)
 	if err != nil {
 		return out, err
 	}
-	j.kernel, out, err = kernel.Build(ctx, j.Cache, kernel.Request{Image: j.Image.Name, Deb: files[0], SHA256: j.pins.Kernel[0].SHA256,
-		Boot: j.Image.Board.Kernel.Boot, System: j.Image.Board.Kernel.System, Unpack: deb.Unpack})
+	j.kernel, out, err = kernel.Build(ctx, j.Cache, kernel.Request{Image: j.Image.Name, Deb: files[0], SHA256: j.pins.kernel[0].SHA256,
+		Boot: j.Image.Board.Kernel.Boot, System: j.Image.Board.Kernel.System})
 	return out, err
 }
 
@@ -116,7 +115,7 @@ func (j *job) makeSystem(ctx context.Context, count step.Counter) (out step.Outc
 		Modules: payload.Modules{Folder: j.kernel.System, Key: j.kernel.Key},
 		WhoHas:  func(soname string) []string { return j.whoHas(ctx, soname) },
 	}
-	for n, p := range j.pins.System {
+	for n, p := range j.pins.system {
 		r.Packages = append(r.Packages, payload.Package{Name: p.Name, SHA256: p.SHA256, File: j.debs[n]})
 	}
 	j.system, out, err = payload.Build(ctx, j.Cache, r, count)

@@ -161,6 +161,18 @@ func (c *Cache) Get(ctx context.Context, p Part) (string, step.Outcome, error) {
 	return path, step.Outcome{Why: why}, c.remember(p)
 }
 
+// Changed says what of a part's inputs differs from the image's last build, and remembers these. It is for a result that is not kept in the cache.
+func (c *Cache) Changed(p Part) string {
+	why := c.why(p)
+	if why == "the kept one is gone" {
+		why = "the last one is gone or was changed"
+	}
+	if err := c.remember(p); err != nil {
+		return why + " (and the next build will say so again: " + err.Error() + ")"
+	}
+	return why
+}
+
 func key(inputs []Input) string {
 	h := sha256.New()
 	for _, in := range inputs {

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"grove/builder/artifact"
+	"grove/builder/artifact/manifest"
 	builder "grove/builder/build"
 	"grove/builder/cache"
 	"grove/builder/report"
-	"grove/internal/diag"
 	"grove/internal/host"
 	"grove/internal/size"
 )
@@ -44,26 +44,26 @@ func build() *cobra.Command {
 			"What was fetched or made before is taken from the cache: GROVE_CACHE, or grove in the user's cache folder.",
 		RunE: func(c *cobra.Command, args []string) error {
 			start := time.Now()
-			r, err := makeImage(c.Context(), args[0], f, c.OutOrStdout(), c.ErrOrStderr())
+			r, err := makeImage(c.Context(), args[0], f, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return writeBuilt(c.OutOrStdout(), r, f.asJSON, time.Since(start))
+			return writeBuilt(c.OutOrStdout(), r, f, time.Since(start))
 		}}
 	f.add(c)
 	c.Flags().BoolVar(&f.packed, "zst", false, "write NAME.img.zst too")
 	return c
 }
 
-// makeImage builds a recipe with progress on errs, so that out is free for what a program reads.
-func makeImage(ctx context.Context, recipe string, f buildFlags, out, errs io.Writer) (builder.Result, error) {
+// makeImage builds a recipe with progress on errs, so that standard output is free for what a program reads.
+func makeImage(ctx context.Context, recipe string, f buildFlags, errs io.Writer) (builder.Result, error) {
 	img, err := image(recipe)
 	if err != nil {
 		return builder.Result{}, err
 	}
 	request := builder.Request{Image: img, Out: f.out, Offline: f.offline, Refresh: f.refresh, Packed: f.packed, Version: built(), Host: host.Real{}, Sources: sources()}
 	if f.lock != "" {
-		if request.Lock, err = artifact.ReadManifest(f.lock); err != nil {
+		if request.Lock, err = readLock(f.lock); err != nil {
 			return builder.Result{}, err
 		}
 	}
@@ -94,4 +94,43 @@ func sources() []string {
 		dirs = append(dirs, filepath.Dir(program))
 	}
 	return dirs
+}
+
+// readLock reads a manifest.
+func readLock(file string) (*manifest.Manifest, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the lock: %w", err)
+	}
+	m, err := manifest.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
+// writeBuilt names what was made.
+func writeBuilt(out io.Writer, r builder.Result, f buildFlags, took time.Duration) error {
+	a := r.Artifact
+	at := artifact.In(f.out, a.Manifest.Image)
+	if !f.packed {
+		at.Compressed = ""
+	}
+	if f.asJSON {
+		return writeJSON(out, map[string]any{"files": at, "sha256": a.Manifest.Digest.SHA256, "size": int64(a.Size), "reused": r.Reused, "warnings": r.Warnings, "seconds": took.Seconds()})
+	}
+	var mapped size.Size
+	for _, p := range a.Mapped() {
+		mapped += size.Size(p.Size)
+	}
+	state := "built in"
+	if r.Reused {
+		state = "nothing changed, seen in"
+	}
+	beside := "manifest.json, .spdx.json, .bmap, .sha256"
+	if f.packed {
+		beside += ", .img.zst"
+	}
+	_, err := fmt.Fprintf(out, "%s: %s, %s of data, sha256 %s, %s %.1f s; beside it .%s\n", at.Image, a.Size, mapped.Short(), a.Manifest.Digest.SHA256[:16], state, took.Seconds(), beside)
+	return err
 }

@@ -44,7 +44,7 @@ func writeList(out io.Writer, asJSON bool) error {
 	for _, name := range catalog.Boards() {
 		b, _, found, err := catalog.Board(name)
 		if err != nil || len(found) > 0 {
-			return fmt.Errorf("BUG: board %s: %w", name, append(found).Err())
+			return fmt.Errorf("BUG: board %s: %w", name, found.Err())
 		}
 		boards = append(boards, listed{Name: name, Title: b.Title, Tier: b.Tier})
 	}

@@ -330,21 +330,28 @@ func TestNoQEMUOutlivesTheLab(t *testing.T) {
 	}
 }
 
+// lines is what another process prints. It embeds no Buffer, whose ReadFrom would go by the lock.
 type lines struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.Buffer.Write(p)
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func (l *lines) pids() (all []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, m := range regexp.MustCompile(`(?m)^pid (\d+)$`).FindAllStringSubmatch(l.Buffer.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^pid (\d+)$`).FindAllStringSubmatch(l.text.String(), -1) {
 		var pid int
 		fmt.Sscan(m[1], &pid)
 		all = append(all, pid)

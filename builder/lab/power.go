@@ -122,8 +122,9 @@ func (n *node) start(ctx context.Context) error {
 	return nil
 }
 
-// follow waits for the end.
+// follow waits for the end, and tells of it before those who wait for it go on.
 func (n *node) follow(p *power, said []<-chan struct{}) {
+	defer p.boot.End()
 	<-p.exited
 	for _, read := range said {
 		<-read

@@ -109,6 +109,9 @@ func (g *gathering) choose(name string, p *opened) error {
 		if err := g.take(p, file); err != nil {
 			return err
 		}
+		if _, runs := g.tree.elf.Objects[file]; !runs && links[file] == "" {
+			return fmt.Errorf("%s of package %s is a script, for which the system has no shell", file, name)
+		}
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ type tree struct {
 }
 
 func newTree(dir string) (*tree, error) {
-	return &tree{dir: dir, elf: elfcheck.Tree{Objects: map[string]elfcheck.Object{}, Links: map[string]string{}}}, os.Mkdir(dir, 0o755)
+	t := &tree{dir: dir, elf: elfcheck.Tree{Objects: map[string]elfcheck.Object{}, Links: map[string]string{}}}
+	return t, errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755))
 }
 
 // add puts the file or link at place into the tree; what is there already stays.

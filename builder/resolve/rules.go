@@ -10,6 +10,7 @@ import (
 	"grove/builder/catalog"
 	"grove/builder/mongod/cpu"
 	"grove/internal/diag"
+	"grove/internal/mongoconf"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -96,6 +97,9 @@ func (r *rules) mongod() {
 		for _, reason := range cpu.Rule(m.Version, r.pair.Board) {
 			r.recipe("mongod.version", "%s", reason)
 		}
+	}
+	for _, no := range mongoconf.Check(m.Config) {
+		r.recipe("mongod.config."+no.Key, "%s", no.Why)
 	}
 	r.source(m.Source)
 	for n, name := range m.Packages {

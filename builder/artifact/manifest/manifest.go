@@ -130,7 +130,7 @@ func Read(data []byte) (*Manifest, error) {
 	}
 	end := int64(0)
 	for _, r := range m.Digest.Mapped {
-		if r.Start < end || r.Size <= 0 || r.Start+r.Size > int64(m.Digest.Size) {
+		if r.Start < end || r.Size <= 0 || r.Size > int64(m.Digest.Size) || r.Start > int64(m.Digest.Size)-r.Size {
 			return nil, fmt.Errorf("read the manifest: mapped piece at %d of %d bytes overlaps another or the end", r.Start, r.Size)
 		}
 		end = r.Start + r.Size

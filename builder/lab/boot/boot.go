@@ -131,19 +131,21 @@ func (b *Boot) Ask() {
 	b.asked = true
 }
 
-// Finish is called once when the machine is off: reason is QEMU's word for it, exit its exit as a program, printed the end of what it printed. The fault is returned if
-// this is the first.
+// Finish notes that the machine is off: reason is QEMU's word for it, exit its exit as a program, printed the end of what it printed. The fault is returned if this is
+// the first. End comes after it.
 func (b *Boot) Finish(reason string, exit error, printed string) error {
 	b.mu.Lock()
 	b.facts.Reason = reason
 	asked, last := b.asked, b.last
 	b.mu.Unlock()
-	defer close(b.ended)
 	if asked {
 		return nil
 	}
 	return b.fail(unasked(reason, exit, printed, last))
 }
+
+// End closes Ended, once all that was to be told of the boot is told.
+func (b *Boot) End() { close(b.ended) }
 
 // fail keeps the first fault and returns it; later ones follow from it and give nil.
 func (b *Boot) fail(err error) error {

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ type Times struct {
 // with adds what a console line tells that came at this time. A quiet kernel says nothing itself: its start is the time of the first line less the uptime in it.
 func (t Times) with(at time.Duration, line spec.Line) Times {
 	if t.Kernel == 0 {
-		t.Kernel = max(at-time.Duration(line.Uptime*float64(time.Second)), 0)
+		t.Kernel = max(at-time.Duration(math.Round(line.Uptime*100))*10*time.Millisecond, 0)
 	}
 	if t.Init == 0 {
 		t.Init = at
@@ -43,6 +44,9 @@ func (t Times) String() string {
 			parts = append(parts, fmt.Sprintf("%.1f %s", (p.end-before).Seconds(), p.name))
 			before = p.end
 		}
+	}
+	if before == 0 {
+		return "no mark reached"
 	}
 	return fmt.Sprintf("%.1f s: %s", before.Seconds(), strings.Join(parts, ", "))
 }

@@ -19,7 +19,8 @@ func with(ctx context.Context, address string, do func(context.Context, *mongo.C
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	client, err := mongo.Connect(ctx, options.Client().SetHosts([]string{address}).SetDirect(true).SetAppName("grove lab").
-		SetConnectTimeout(3*time.Second).SetServerSelectionTimeout(3*time.Second).SetSocketTimeout(5*time.Second))
+		SetConnectTimeout(3*time.Second).SetServerSelectionTimeout(3*time.Second).SetSocketTimeout(5*time.Second).
+		SetRetryReads(false).SetRetryWrites(false)) // who asks looks again itself, or wants to know
 	if err != nil {
 		return fmt.Errorf("connect to mongod at %s: %w", address, err)
 	}

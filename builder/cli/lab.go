@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"grove/builder/artifact"
+	"grove/builder/lab"
+	"grove/builder/lab/trial"
+	"grove/builder/report"
+	"grove/internal/host"
+	"grove/internal/size"
+	"grove/internal/spec"
+)
+
+// labFlags say how many nodes, and what they boot from.
+type labFlags struct {
+	buildFlags
+	nodes    int
+	firmware string
+	disk     string
+	within   time.Duration
+	cut      bool
+}
+
+func labVerb() *cobra.Command {
+	c := &cobra.Command{Use: "lab", Short: "boot an image in QEMU, without root or KVM", Args: cobra.NoArgs}
+	c.AddCommand(labUp(), labTest())
+	return c
+}
+
+func (f *labFlags) add(c *cobra.Command) {
+	f.buildFlags.add(c)
+	c.Flags().IntVar(&f.nodes, "nodes", 1, "how many, named db1, db2, ...")
+	c.Flags().StringVar(&f.firmware, "firmware", "bios", "bios or uefi")
+	c.Flags().StringVar(&f.disk, "disk", "virtio", "virtio or nvme")
+	c.Flags().DurationVar(&f.within, "within", 2*time.Minute, "longest time to mongod's answer, for each node")
+}
+
+func labUp() *cobra.Command {
+	var f labFlags
+	c := &cobra.Command{Use: "up RECIPE|IMAGE", Short: "boot it and leave it running until Ctrl-C, mongod on 127.0.0.1", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return up(c.Context(), args[0], f, c.OutOrStdout(), c.ErrOrStderr())
+		}}
+	f.add(c)
+	return c
+}
+
+func labTest() *cobra.Command {
+	var f labFlags
+	c := &cobra.Command{Use: "test RECIPE|IMAGE", Short: "boot it, write to each mongod and read back, power it off in order; a verdict, junit.xml and the serial logs", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return test(c.Context(), args[0], f, c.OutOrStdout(), c.ErrOrStderr())
+		}}
+	f.add(c)
+	c.Flags().BoolVar(&f.cut, "cut-power", false, "cut the power after the write, and look for the document once the node is back")
+	return c
+}
+
+func up(ctx context.Context, what string, f labFlags, out, errs io.Writer) error {
+	see := report.Steps(errs)
+	defer see.Close()
+	config, _, err := f.config(ctx, what, see, errs)
+	if err != nil {
+		return err
+	}
+	l, err := lab.Up(ctx, config)
+	if err != nil {
+		return err
+	}
+	err = l.Wait(ctx)
+	if err == nil {
+		for _, n := range l.Nodes() {
+			fmt.Fprintln(out, nodeLine(n))
+		}
+		fmt.Fprintf(out, "serial logs in %s; Ctrl-C ends the lab\n", l.Dir())
+		err = l.Hold(ctx)
+	}
+	// What Ctrl-C ended must still be shut down in order.
+	return errors.Join(err, l.Close(context.WithoutCancel(ctx)))
+}
+
+func test(ctx context.Context, what string, f labFlags, out, errs io.Writer) error {
+	start := time.Now()
+	see := report.Steps(errs)
+	defer see.Close()
+	config, built, err := f.config(ctx, what, see, errs)
+	if err != nil {
+		return err
+	}
+	v, err := trial.Run(ctx, trial.Config{Config: config, CutPower: f.cut})
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		if err := writeJSON(out, v); err != nil {
+			return err
+		}
+	} else {
+		for _, c := range v.Checks {
+			verdict := "ok    "
+			if c.Fault != "" {
+				verdict = "FAILED"
+			}
+			fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%s %s: %s (%.1f s) %s", verdict, c.Node, c.Name, c.Took.Seconds(), c.Fault), " "))
+		}
+		fmt.Fprintf(out, "verdict in %s, serial logs beside it\n", v.JUnit)
+	}
+	if !v.Passed {
+		return fmt.Errorf("the trial of %s failed", config.Image.Name)
+	}
+	if f.asJSON {
+		return nil
+	}
+	for _, n := range v.Nodes {
+		fmt.Fprintf(out, "%s; image %.1f s, all %.1f s\n", nodeLine(n), built.Seconds(), time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// nodeLine is `db1: mongod 6.0.5 answers on 127.0.0.1:41233 (10.5.0.11 in the lab) after 18.2 s: ...`.
+func nodeLine(n lab.Status) string {
+	return fmt.Sprintf("%s: mongod %s answers on %s (%s in the lab) after %s", n.Name, n.Version, n.Forward, n.Address, n.Times)
+}
+
+// config builds a recipe, or takes an image, and says how it is booted. The time is what the build took.
+func (f labFlags) config(ctx context.Context, what string, see *report.Report, errs io.Writer) (lab.Config, time.Duration, error) {
+	if f.nodes < 1 || f.nodes > 50 {
+		return lab.Config{}, 0, usage{fmt.Errorf("--nodes: want 1 to 50, have %d", f.nodes)}
+	}
+	start := time.Now()
+	path := what
+	if !isImage(what) {
+		r, err := makeImage(ctx, what, f.buildFlags, errs)
+		if err != nil {
+			return lab.Config{}, 0, err
+		}
+		path = r.Artifact.Path
+	}
+	a, err := artifact.Open(path)
+	if err != nil {
+		return lab.Config{}, 0, err
+	}
+	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a)}, Firmware: f.firmware, Bus: f.disk,
+		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
+		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
+	for n := range f.nodes {
+		c.Nodes = append(c.Nodes, spec.Personal{Hostname: fmt.Sprintf("db%d", n+1)})
+	}
+	return c, time.Since(start), nil
+}
+
+func isImage(what string) bool {
+	if strings.HasSuffix(what, ".img") || strings.HasSuffix(what, ".manifest.json") {
+		return true
+	}
+	_, err := os.Stat(what + ".img")
+	return err == nil && !strings.HasSuffix(what, ".yaml")
+}
+
+// machine is what the image's board has in QEMU; an image that comes without its manifest gets what any board does with.
+func machine(a artifact.Artifact) spec.Lab {
+	m := spec.Lab{Machine: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Disk: 8 * size.GiB}
+	if a.Manifest != nil {
+		var img spec.Image
+		if json.Unmarshal(a.Manifest.Spec, &img) == nil && img.Board.Lab.Machine != "" {
+			m = img.Board.Lab
+		}
+	}
+	return m
+}
