@@ -21,7 +21,7 @@ type Real struct{}
 func (Real) prepare(ctx context.Context, c Command) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
-	cmd.Env = c.Env
+	cmd.Env = append([]string{}, c.Env...) // not nil, which would mean the whole environment
 	if !c.Clean {
 		cmd.Env = append(os.Environ(), c.Env...)
 	}
