@@ -21,7 +21,7 @@ func made(t *testing.T) Files {
 	at := In(t.TempDir(), "demo")
 	image := make([]byte, 3<<20+4096)
 	sum := sha256.Sum256(image)
-	m := &manifest.Manifest{Format: manifest.Format, Image: "demo", Digest: manifest.Digest{SHA256: hex.EncodeToString(sum[:]), Size: 3<<20 + 4096,
+	m := &manifest.Manifest{Image: "demo", Digest: manifest.Digest{SHA256: hex.EncodeToString(sum[:]), Size: 3<<20 + 4096,
 		Mapped: []manifest.Range{{Start: 0, Size: 4096}}}}
 	files, err := at.Beside(m)
 	if err != nil {

@@ -90,7 +90,7 @@ func (p Parts) image(ctx context.Context, d *draft, path string, places []place,
 		return nil, err
 	}
 	m := p.Manifest
-	m.Format, m.Image, m.Time, m.Disk = manifest.Format, p.Image.Name, p.Image.Time, manifest.Layout(p.Image)
+	m.Image, m.Time, m.Disk = p.Image.Name, p.Image.Time, manifest.Layout(p.Image)
 	m.Digest = manifest.Digest{SHA256: whole, Size: p.Image.Disk(), Mapped: pieces}
 	return &m, nil
 }

@@ -10,8 +10,8 @@ import (
 	"grove/internal/spec"
 )
 
-// Format is the version of the manifest's own form. A change that an older Grove would misread raises it.
-const Format = 1
+// format is the version of the manifest's own form. A change that an older Grove would misread raises it.
+const format = 1
 
 // Manifest says what an image is made of.
 type Manifest struct {
@@ -101,8 +101,12 @@ func Layout(i spec.Image) Disk {
 	return d
 }
 
-// JSON writes the manifest.
-func (m *Manifest) JSON() ([]byte, error) { return encode("manifest", m) }
+// JSON writes the manifest, in the present form.
+func (m *Manifest) JSON() ([]byte, error) {
+	now := *m
+	now.Format = format
+	return encode("manifest", now)
+}
 
 func encode(what string, v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
@@ -118,8 +122,8 @@ func Read(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(data, &form); err != nil {
 		return nil, fmt.Errorf("read the manifest: %w", err)
 	}
-	if form.Format != Format {
-		return nil, fmt.Errorf("read the manifest: have format %d, want %d", form.Format, Format)
+	if form.Format != format {
+		return nil, fmt.Errorf("read the manifest: have format %d, want %d", form.Format, format)
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
