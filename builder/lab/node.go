@@ -35,7 +35,7 @@ type node struct {
 	firmware *qemu.Console // SeaBIOS's debug port
 	forward  string
 	logs     []*os.File
-	sockets  sockets
+	sockets  qemu.Sockets
 	watch    sync.WaitGroup // all that runs beside the node
 
 	switching sync.Mutex // held while the node is being switched on
@@ -56,19 +56,35 @@ func (n *node) prepare(ctx context.Context) error {
 	if n.firmware, err = n.logged(".firmware.log", n.heardBelow); err != nil {
 		return err
 	}
-	if err := n.listen(); err != nil {
-		return err
-	}
-	if n.forward, err = n.network.Forward(n.seat.IP, mongodPort); err != nil {
-		return err
-	}
 	if n.machine, err = n.describe(); err != nil {
+		return err
+	}
+	if n.sockets, err = n.machine.Listen(); err != nil {
+		return err
+	}
+	n.watch.Go(n.plug)
+	if n.forward, err = n.network.Forward(n.seat.IP, mongodPort); err != nil {
 		return err
 	}
 	if err := n.writePersonal(); err != nil {
 		return err
 	}
 	return n.makeOverlay(ctx)
+}
+
+func (n *node) socket(end string) string {
+	return filepath.Join(n.runtime, fmt.Sprintf("%d.%s", n.number, end))
+}
+
+// plug puts the cable of each boot into the switch.
+func (n *node) plug() {
+	for {
+		conn, err := n.sockets.Cable()
+		if err != nil {
+			return // closed
+		}
+		n.network.Plug(conn)
+	}
 }
 
 // serialLog is the end of the name of the console's log.
@@ -88,7 +104,7 @@ func (n *node) describe() (qemu.Machine, error) {
 	m := qemu.Machine{
 		Name: n.seat.Name, Type: kind.Machine, CPU: kind.CPU, CPUs: kind.CPUs, Memory: kind.Memory,
 		Bus: n.config.Bus, Disk: n.path(".qcow2"), MAC: n.seat.MAC,
-		Console: n.socket("con"), Monitor: n.socket("mon"), Network: n.socket("net"), Firmware: n.socket("bios"),
+		Paths: qemu.Paths{Console: n.socket("con"), Monitor: n.socket("mon"), Network: n.socket("net"), Firmware: n.socket("bios")},
 		Blobs: []qemu.Blob{{Name: spec.NodeBlob, File: n.path(".node.yaml")}},
 	}
 	if n.config.Firmware != "uefi" {
@@ -145,11 +161,7 @@ func (n *node) close(ctx context.Context) error {
 
 // remove leaves nothing but the logs.
 func (n *node) remove() error {
-	for _, l := range n.sockets.all() {
-		if *l != nil {
-			(*l).Close()
-		}
-	}
+	n.sockets.Close()
 	if _, err := n.running(); err != nil { // else QEMU could not be killed
 		n.watch.Wait()
 	}

@@ -122,6 +122,26 @@ func (n *node) start(ctx context.Context) error {
 	return nil
 }
 
+// connect takes QEMU's connections. The channels are closed when what they say is read to its end.
+func (n *node) connect(ctx context.Context, p *power) (said []<-chan struct{}, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectWithin, fmt.Errorf("QEMU did not connect within %v", connectWithin))
+	defer cancel()
+	bios := n.machine.UEFI == nil
+	lines, err := n.sockets.Connect(ctx, bios, p.exited)
+	if err != nil {
+		return nil, err
+	}
+	p.monitor = lines.Monitor
+	n.mu.Lock()
+	n.last = p
+	n.mu.Unlock()
+	said = append(said, n.console.Attach(lines.Console, p.boot.Start))
+	if bios {
+		said = append(said, n.firmware.Attach(lines.Firmware, p.boot.Start))
+	}
+	return said, nil
+}
+
 // follow waits for the end, and tells of it before those who wait for it go on.
 func (n *node) follow(p *power, said []<-chan struct{}) {
 	defer p.boot.End()

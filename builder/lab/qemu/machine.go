@@ -13,20 +13,17 @@ import (
 
 // Machine is a virtual PC with one disk, one network card and one serial port.
 type Machine struct {
-	Name     string
-	Type     string // q35
-	CPU      string // max
-	CPUs     int
-	Memory   size.Size
-	UEFI     *UEFI  // nil: SeaBIOS, which QEMU carries itself
-	Bus      string // of the disk: virtio or nvme
-	Disk     string // qcow2 file, written to
-	MAC      string
-	Console  string // unix sockets, listened on by the caller
-	Monitor  string
-	Network  string
-	Firmware string // log of what SeaBIOS says; OVMF speaks on the console
-	Blobs    []Blob
+	Name   string
+	Type   string // q35
+	CPU    string // max
+	CPUs   int
+	Memory size.Size
+	UEFI   *UEFI  // nil: SeaBIOS, which QEMU carries itself
+	Bus    string // of the disk: virtio or nvme
+	Disk   string // qcow2 file, written to
+	MAC    string
+	Paths  // of the sockets that QEMU connects to
+	Blobs  []Blob
 }
 
 // UEFI is OVMF's code, which is only read, and this machine's own copy of its variables.
@@ -62,7 +59,7 @@ func (m Machine) Args() []string {
 	return args
 }
 
-// firmware gives SeaBIOS its debug port, for without a display it says nowhere else that it found nothing to boot.
+// firmware gives SeaBIOS its debug port, for without a display it says nowhere else that it found nothing to boot. OVMF speaks on the console.
 func (m Machine) firmware() []string {
 	if m.UEFI == nil {
 		return []string{"-chardev", "socket,id=firmware,server=off,path=" + quote(m.Firmware), "-device", "isa-debugcon,iobase=0x402,chardev=firmware"}

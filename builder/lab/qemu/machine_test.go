@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func machine() Machine {
 	return Machine{
 		Name: "node1", Type: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Bus: "virtio", Disk: "/lab/node1.qcow2", MAC: "52:54:00:05:00:0b",
-		Console: "/run/0.con", Monitor: "/run/0.mon", Network: "/run/0.net", Firmware: "/run/0.bios",
+		Paths: Paths{Console: "/run/0.con", Monitor: "/run/0.mon", Network: "/run/0.net", Firmware: "/run/0.bios"},
 		Blobs: []Blob{{"opt/org.grove/node.yaml", "/lab/a,b/node.yaml"}},
 	}
 }

@@ -34,8 +34,8 @@ type message struct {
 	} `json:"data"`
 }
 
-// OpenMonitor takes over a connection that QEMU made, and waits until QEMU's main loop runs. The monitor ends with the connection.
-func OpenMonitor(ctx context.Context, conn net.Conn) (*Monitor, error) {
+// openMonitor takes over a connection that QEMU made, and waits until QEMU's main loop runs. The monitor ends with the connection.
+func openMonitor(ctx context.Context, conn net.Conn) (*Monitor, error) {
 	m := &Monitor{conn: conn, replies: make(chan message, 1), ended: make(chan struct{})}
 	go m.read()
 	// Until it is told this, QEMU refuses all else.

@@ -40,7 +40,7 @@ func fake(t *testing.T, answer func(command string, id int) (text string, end bo
 func TestMonitorTellsRepliesFromEvents(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	m, err := OpenMonitor(ctx, fake(t, func(command string, id int) (string, bool) {
+	m, err := openMonitor(ctx, fake(t, func(command string, id int) (string, bool) {
 		done := fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id)
 		if command == "system_powerdown" {
 			return `{"event": "POWERDOWN", "timestamp": {}}` + "\n" + done + `{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-shutdown"}}` + "\n", true
@@ -71,7 +71,7 @@ func TestMonitorErrors(t *testing.T) {
 		{"the reply is of another command", `{"return": {}, "id": 1%d}` + "\n", 50 * time.Millisecond, "system_powerdown in QEMU's monitor: context deadline exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := OpenMonitor(context.Background(), fake(t, func(command string, id int) (string, bool) {
+			m, err := openMonitor(context.Background(), fake(t, func(command string, id int) (string, bool) {
 				if command == "qmp_capabilities" {
 					return fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id), false
 				}
