@@ -27,6 +27,7 @@ type Agent struct {
 	Machine   host.Machine
 	Root      string
 	Console   io.Writer
+	Searched  io.Reader // ends when PID 1 has mounted the medium's system, or has given up
 	Links     network.Links
 	NewClient func() network.Client
 	Ready     func(ctx context.Context, port int) error // of mongod
@@ -48,12 +49,19 @@ func (a *Agent) Run() error {
 	if err := a.begin(); err != nil {
 		return err
 	}
-	a.findMedium()
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){a.serve, a.takeName, a.connect} {
-		parts.Go(func() { part(ctx) })
-	}
 	defer parts.Wait()
+	parts.Go(func() { a.connect(ctx) })
+	found := a.findMedium()
+	for _, part := range []func(context.Context){a.serve, a.takeName} {
+		parts.Go(func() {
+			select {
+			case <-found:
+				part(ctx)
+			case <-ctx.Done():
+			}
+		})
+	}
 	select {
 	case <-leave:
 		cancel()
@@ -91,17 +99,23 @@ func (a *Agent) begin() error {
 	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
 }
 
-// findMedium looks once: PID 1 has waited for it.
-func (a *Agent) findMedium() {
-	m, seen, err := disk.Find(a.Root, a.image.DiskID)
-	if err == nil && m.Name == "" {
-		err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
-	}
-	if err != nil {
-		a.page.problem("medium", err.Error())
-		a.say("state", "%v", err)
-	}
-	a.medium = m
+// findMedium looks once, when PID 1 has done so.
+func (a *Agent) findMedium() (done <-chan struct{}) {
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		_, _ = io.Copy(io.Discard, a.Searched)
+		m, seen, err := disk.Find(a.Root, a.image.DiskID)
+		if err == nil && m.Name == "" {
+			err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
+		}
+		if err != nil {
+			a.page.problem("medium", err.Error())
+			a.say("state", "%v", err)
+		}
+		a.medium = m
+	}()
+	return looked
 }
 
 func (a *Agent) uptime() float64 {

@@ -14,7 +14,7 @@ import (
 // Index answers from the module lists of an image.
 type Index struct {
 	modules map[string]spec.Module
-	aliases map[string][]alias // by the bus, which is the text before the first colon
+	aliases map[string][]alias // by the bus, which is the text before the first colon; "" holds those with a wildcard in it, such as acpi*:LNXPWRBN:*
 }
 
 type alias struct{ pattern, module string }
@@ -39,14 +39,19 @@ func New(lists ...spec.Modules) Index {
 
 func bus(modalias string) string {
 	before, _, _ := strings.Cut(modalias, ":")
+	if strings.ContainsAny(before, "*?[") {
+		return ""
+	}
 	return before
 }
 
 // For gives the modules that ask for a device by its modalias, in no order.
 func (x Index) For(modalias string) (names []string) {
-	for _, a := range x.aliases[bus(modalias)] {
-		if fits(a.pattern, modalias) {
-			names = append(names, a.module)
+	for _, list := range [][]alias{x.aliases[bus(modalias)], x.aliases[""]} {
+		for _, a := range list {
+			if fits(a.pattern, modalias) {
+				names = append(names, a.module)
+			}
 		}
 	}
 	return names
@@ -58,13 +63,13 @@ func fits(pattern, modalias string) bool {
 	return ok && err == nil
 }
 
-// Order gives the files to load for a module, what it needs first. It leaves out what have says is there.
-func (x Index) Order(name string, have map[string]bool) (names []string) {
+// Order gives a module and all that it needs, in the order of loading. Names that the image has no module of are built in, and left out.
+func (x Index) Order(name string) (names []string) {
 	seen := map[string]bool{}
 	var visit func(string)
 	visit = func(name string) {
 		m, known := x.modules[name]
-		if !known || seen[name] || have[name] {
+		if !known || seen[name] {
 			return
 		}
 		seen[name] = true

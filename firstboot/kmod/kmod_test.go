@@ -13,6 +13,7 @@ var boot = spec.Modules{Modules: map[string]spec.Module{
 	"net_failover": {File: "/modules/net_failover.ko", Needs: []string{"failover"}},
 	"failover":     {File: "/modules/failover.ko"},
 	"ena":          {File: "/modules/ena.ko", Alias: []string{"pci:v00001D0Fd0000EC2[01]sv*sd*bc*sc*i*"}},
+	"button":       {File: "/modules/button.ko", Alias: []string{"acpi*:LNXPWRBN:*", "acpi*:PNP0C0C:*"}},
 	"loop":         {File: "/modules/a.ko", Needs: []string{"back"}},
 	"back":         {File: "/modules/b.ko", Needs: []string{"loop"}},
 	"dt":           {File: "/modules/dt.ko", Alias: []string{"of:N*T*Cvendor,thing/v2*"}},
@@ -26,6 +27,7 @@ func TestFor(t *testing.T) {
 		{"pci:v00001D0Fd0000EC20sv00001D0Fsd0000EC20bc02sc00i00", "ena"},
 		{"pci:v00001D0Fd0000EC22sv00001D0Fsd0000EC20bc02sc00i00", ""},
 		{"of:NserialT(null)Cvendor,thing/v2", "dt"},
+		{"acpi:PNP0C0C:", "button"},
 		{"", ""},
 	} {
 		if got := strings.Join(x.For(c.modalias), " "); got != c.want {
@@ -39,19 +41,14 @@ func TestFor(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	x := New(boot)
-	for _, c := range []struct {
-		name string
-		have map[string]bool
-		want []string
-	}{
-		{"virtio_net", nil, []string{"failover", "net_failover", "virtio_net"}},
-		{"virtio_net", map[string]bool{"failover": true}, []string{"net_failover", "virtio_net"}},
-		{"virtio_net", map[string]bool{"virtio_net": true}, nil},
-		{"loop", nil, []string{"back", "loop"}},
-		{"unknown", nil, nil},
+	for name, want := range map[string][]string{
+		"virtio_net": {"failover", "net_failover", "virtio_net"},
+		"failover":   {"failover"},
+		"loop":       {"back", "loop"},
+		"unknown":    nil,
 	} {
-		if got := x.Order(c.name, c.have); !slices.Equal(got, c.want) {
-			t.Errorf("%s with %v: got %v; want %v", c.name, c.have, got, c.want)
+		if got := x.Order(name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v; want %v", name, got, want)
 		}
 	}
 }

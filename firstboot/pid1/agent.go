@@ -44,7 +44,7 @@ func (p *first) runAgent() (how string) {
 		p.agent.Unlock()
 		return "not started"
 	}
-	pid, end, err := p.children.start("/init", []string{"/init", "agent"}, []uintptr{0, 1, 2}, &syscall.SysProcAttr{Setsid: true})
+	pid, end, err := p.children.start("/init", []string{"/init", "agent"}, []uintptr{0, 1, 2, p.searched.Fd()}, &syscall.SysProcAttr{Setsid: true})
 	ended := make(chan struct{})
 	p.agent.pid, p.agent.ended = pid, ended
 	p.agent.Unlock()

@@ -1,51 +1,29 @@
 package pid1
 
 import (
-	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"grove/firstboot/kmod"
-	"grove/internal/spec"
 )
 
-// devices loads the modules that this machine wants: those of the list first, then what each device asks for by its modalias, also the devices that those
-// modules bring (a disk behind a virtio bus behind PCI). The kernel tells of every new device, so nothing is polled.
+// devices hears of every device from the kernel: it has modules loaded for those that ask for one by their modalias, also for the devices that those
+// modules bring (a disk behind a virtio bus behind PCI). Nothing is polled.
 type devices struct {
+	modules *modules
 	uevents int
-	changed chan struct{} // something is received after a disk came or the list is done
+	changed chan struct{} // something is received after a disk came or the first modules are there
 	inputs  chan string   // event0, ...
-	list    spec.Modules  // of the initramfs
-
-	mu    sync.Mutex
-	index kmod.Index
-	have  map[string]bool // modules
 }
 
 func watchDevices() *devices {
-	d := &devices{changed: make(chan struct{}, 1), inputs: make(chan string, 64), have: map[string]bool{}}
+	d := &devices{changed: make(chan struct{}, 1), inputs: make(chan string, 64)}
 	var err error
 	if d.uevents, err = openUevents(); err != nil {
 		say("init", "listen to the kernel for devices: %v", err)
 	}
-	if d.list, err = readModules("/modules/index.json"); err != nil {
-		say("init", "read the list of modules: %v", err)
-	}
-	d.index = kmod.New(d.list)
+	d.modules = newModules()
 	return d
-}
-
-func readModules(file string) (list spec.Modules, err error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return list, err
-	}
-	return list, json.Unmarshal(data, &list)
 }
 
 // openUevents is the socket that udev listens to: net/netlink, group 1. Devices that come while modules load must not be lost, so it has room for 4 MiB.
@@ -60,17 +38,15 @@ func openUevents() (int, error) {
 
 // serve loads what is wanted now, then what comes. It ends only if the kernel can't be listened to.
 func (d *devices) serve() {
-	d.loadAll(d.list.Load)
-	d.wake()
-	say("init", "%d modules loaded", len(d.have))
+	d.look(d.modules.boot.Load)
+	say("init", "%d modules loaded", d.modules.count())
 	message := make([]byte, 16<<10)
 	for d.uevents >= 0 {
 		n, _, err := unix.Recvfrom(d.uevents, message, 0)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.ENOBUFS: // some were lost: look at everything
-			d.loadAll(nil)
-			d.wake()
+			d.look(nil)
 		case err != nil:
 			say("init", "listen to the kernel for devices: %v", err)
 			return
@@ -96,7 +72,7 @@ func (d *devices) event(e map[string]string) {
 		return
 	}
 	if modalias := e["MODALIAS"]; modalias != "" {
-		d.loadFor(modalias)
+		d.modules.loadFor(modalias)
 	}
 	switch e["SUBSYSTEM"] {
 	case "block":
@@ -122,66 +98,14 @@ func (d *devices) input(name string) {
 	}
 }
 
-// system adds the modules that lie in the system partition.
-func (d *devices) system() {
-	list, err := readModules("/usr/lib/modules/index.json")
-	if err != nil || len(list.Modules) == 0 {
-		return // an image may have all that it needs in the initramfs
-	}
-	d.mu.Lock()
-	d.index = kmod.New(d.list, list)
-	d.mu.Unlock()
-	d.loadAll(list.Load)
-}
-
-// loadAll loads a list, then goes through the devices that are there.
-func (d *devices) loadAll(list []string) {
-	for _, name := range list {
-		d.load(name)
-	}
-	files, _ := filepath.Glob("/sys/bus/*/devices/*/modalias")
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil {
-			d.loadFor(strings.TrimSpace(string(data)))
-		}
-	}
+// look goes through all that is there.
+func (d *devices) look(list []string) {
+	d.modules.all(list)
 	events, _ := filepath.Glob("/dev/input/event*")
 	for _, event := range events {
 		d.input(filepath.Base(event))
 	}
-}
-
-func (d *devices) loadFor(modalias string) {
-	d.mu.Lock()
-	names := d.index.For(modalias)
-	d.mu.Unlock()
-	for _, name := range names {
-		d.load(name)
-	}
-}
-
-func (d *devices) load(name string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, one := range d.index.Order(name, d.have) {
-		d.have[one] = true // not tried twice: a module that refuses once has no device here
-		if err := insert(d.index.File(one)); err != nil {
-			say("init", "load module %s: %v", one, err)
-		}
-	}
-}
-
-func insert(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = unix.FinitModule(int(f.Fd()), "", 0)
-	if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENODEV) {
-		return nil // built in or loaded; or a driver that says its hardware is not here
-	}
-	return err
+	d.wake()
 }
 
 // buttons watches every power button there is and will be.

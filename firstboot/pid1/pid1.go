@@ -25,6 +25,7 @@ type first struct {
 	image    spec.Node
 	children *children
 	devices  *devices
+	searched *os.File        // a pipe that ends when the search for the medium does: the agent waits for it
 	down     context.Context // ends when the node goes down
 	goDown   context.CancelFunc
 	agent    struct {
@@ -50,9 +51,11 @@ func Main() {
 	debug.SetGCPercent(50)
 	p.devices = watchDevices()
 	p.spawn(p.devices.serve)
+	searching := p.beginSearch()
+	p.spawn(p.keepAgent) // it takes its time to begin, and needs no medium for the network
 	p.system()
-	p.spawn(p.keepAgent)
-	p.spawn(p.devices.system)
+	searching.Close()
+	p.spawn(p.devices.modules.system)
 	if p.image.Console == "shell" {
 		p.spawn(p.keepShell)
 	}

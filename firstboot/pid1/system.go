@@ -3,6 +3,8 @@ package pid1
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +17,16 @@ const (
 	mediumDeadline = 30 * time.Second
 	mediumSays     = 5 * time.Second
 )
+
+// beginSearch gives what is to be closed when the search is over.
+func (p *first) beginSearch() io.Closer {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	p.searched = r
+	return w
+}
 
 // system mounts the medium's system partition on /usr. Without one the node goes on: a person at the console, and the agent, can still say so.
 func (p *first) system() {
@@ -57,6 +69,17 @@ func (p *first) mountSystem() (seen disk.Sight, done bool, err error) {
 	if err := unix.Mount(dev, "/usr", "squashfs", unix.MS_RDONLY|unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil && !errors.Is(err, unix.EBUSY) {
 		return seen, false, fmt.Errorf("mount %s on /usr: %w", dev, err)
 	}
+	p.spawn(func() { warm("/usr/bin/mongod") })
 	say("init", "medium %s, %s; its %s is /usr", m.Name, m.Size.Short(), disk.System)
 	return seen, true, nil
+}
+
+// warm reads a program into the page cache while the rest of the start goes on: page by page, as it is needed, squashfs unpacks on the critical path.
+func warm(file string) {
+	f, err := os.Open(file)
+	if err != nil {
+		return // the agent says so
+	}
+	defer f.Close()
+	_, _ = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, 256<<10))
 }
