@@ -22,9 +22,9 @@ type Tree struct {
 	Links   map[string]string // symbolic links and their targets, as they stand
 }
 
-// Check gives what is wrong with the tree on a board of this arch, in the order of the files. whoHas names the packages that hold a library.
+// Check gives what is wrong with the tree on a board of this arch, in the order of the files. whoHas names the packages that hold a library, or may.
 func Check(t Tree, arch spec.Arch, whoHas func(soname string) []string) diag.Findings {
-	c := check{tree: t, arch: arch, whoHas: whoHas, files: map[string][]string{}}
+	c := check{tree: t, arch: arch, whoHas: whoHas, files: map[string][]string{}, asked: map[string][]string{}}
 	for _, file := range slices.Sorted(maps.Keys(t.Objects)) {
 		c.file(file, t.Objects[file])
 	}
@@ -111,6 +111,7 @@ type check struct {
 	tree   Tree
 	arch   spec.Arch
 	whoHas func(string) []string
+	asked  map[string][]string // whoHas so far
 	texts  []string            // in the order of their first file
 	files  map[string][]string // by text
 }
@@ -128,9 +129,9 @@ func (c *check) findings() (all diag.Findings) {
 	for _, text := range c.texts {
 		files := c.files[text]
 		if more := len(files) - 1; more == 1 {
-			text += ", as does " + files[1]
+			text += "; so does " + files[1]
 		} else if more > 1 {
-			text += fmt.Sprintf(", as do %d more files", more)
+			text += fmt.Sprintf("; so do %d more files", more)
 		}
 		all = append(all, diag.Finding{Place: diag.Place{File: files[0]}, Text: text})
 	}
@@ -155,10 +156,15 @@ func (c *check) file(file string, o Object) {
 	c.versions(file, o)
 }
 
+// who asks once a library: the answer may be a search through a list of all of Debian's files.
 func (c *check) who(soname string) string {
-	names := c.whoHas(soname)
+	names, asked := c.asked[soname]
+	if !asked {
+		names = c.whoHas(soname)
+		c.asked[soname] = names
+	}
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (the Debian package %s has it)", strings.Join(names, " or "))
+	return fmt.Sprintf("; look for it in the Debian package %s", strings.Join(names, " or "))
 }

@@ -43,9 +43,9 @@ func TestCheck(t *testing.T) {
 		{"another processor's program", func(t *Tree) { change(t, "bin/mongod", func(o *Object) { o.Arch = "arm64" }) },
 			[]string{"bin/mongod: is for arm64, the board is amd64"}},
 		{"a library is missing, and its package is named", func(t *Tree) { delete(t.Objects, libs+"libssl.so.3") },
-			[]string{"bin/mongod: needs libssl.so.3, which is not on the library path (the Debian package libssl3t64 has it)"}},
+			[]string{"bin/mongod: needs libssl.so.3, which is not on the library path; look for it in the Debian package libssl3t64"}},
 		{"a library that many need is one finding", func(t *Tree) { delete(t.Objects, libs+"libc.so.6") },
-			[]string{"bin/mongod: needs libc.so.6, which is not on the library path, as does " + libs + "libssl.so.3"}},
+			[]string{"bin/mongod: needs libc.so.6, which is not on the library path; so does " + libs + "libssl.so.3"}},
 		{"the loader is missing", func(t *Tree) { delete(t.Links, "lib64") },
 			[]string{"bin/mongod: wants the loader /lib64/ld-linux-x86-64.so.2, which is not there"}},
 		{"the loader by another link", func(t *Tree) { t.Links = map[string]string{"lib64": "/usr/lib/x86_64-linux-gnu"} }, nil},
@@ -69,13 +69,13 @@ func TestCheck(t *testing.T) {
 			change(t, "bin/mongod", func(o *Object) {
 				o.Wants[1].Versions, o.Wants[2].Versions = []string{"GLIBC_2.35"}, []string{"GLIBC_2.4", "GLIBC_2.37", "GLIBC_2.38"}
 			})
-		}, []string{"bin/mongod: needs GLIBC_2.38, the system's libc6 has 2.36; a newer suite (trixie) would do"}},
+		}, []string{"bin/mongod: needs GLIBC_2.38, the system's libc6 has up to 2.36; a newer suite (trixie) would do"}},
 		{"a glibc that no suite has", func(t *Tree) {
 			change(t, "bin/mongod", func(o *Object) { o.Wants[2].Versions = []string{"GLIBC_2.99"} })
-		}, []string{"bin/mongod: needs GLIBC_2.99, the system's libc6 has 2.36; no suite up to trixie has that"}},
+		}, []string{"bin/mongod: needs GLIBC_2.99, the system's libc6 has up to 2.36; no suite up to trixie has that"}},
 		{"versions compare as numbers", func(t *Tree) {
 			change(t, libs+"libc.so.6", func(o *Object) { o.Gives = []string{"GLIBC_2.4", "GLIBC_2.9"} })
-		}, []string{"bin/mongod: needs GLIBC_2.34, the system's libc6 has 2.9; a newer suite (bookworm) would do, as does " + libs + "libssl.so.3"}},
+		}, []string{"bin/mongod: needs GLIBC_2.34, the system's libc6 has up to 2.9; a newer suite (bookworm) would do; so does " + libs + "libssl.so.3"}},
 		{"another build of a library", func(t *Tree) {
 			change(t, libs+"libssl.so.3", func(o *Object) { o.Gives = []string{"OPENSSL_4.0.0"} })
 		}, []string{"bin/mongod: needs OPENSSL_3.0.0 of libssl.so.3; the one in the tree has OPENSSL_4.0.0"}},
@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 		{"a file of the same name that is no library", func(t *Tree) {
 			delete(t.Objects, libs+"libssl.so.3")
 			t.Links[libs+"libssl.so.3"] = "libssl.txt"
-		}, []string{"bin/mongod: needs libssl.so.3, which is not on the library path (the Debian package libssl3t64 has it)"}},
+		}, []string{"bin/mongod: needs libssl.so.3, which is not on the library path; look for it in the Debian package libssl3t64"}},
 		{"two faults are both found", func(t *Tree) {
 			delete(t.Objects, libs+"libm.so.6")
 			delete(t.Links, "lib64")
@@ -107,6 +107,15 @@ func TestCheck(t *testing.T) {
 				t.Errorf("findings differ (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+func TestWhoHasIsAskedOnceALibrary(t *testing.T) {
+	tree, asked := sound(), 0
+	delete(tree.Objects, libs+"libc.so.6")
+	Check(tree, spec.AMD64, func(string) []string { asked++; return nil })
+	if asked != 1 {
+		t.Errorf("asked %d times; want once for both files that need it", asked)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// glibc of Debian's suites, oldest first (packages libc6).
-var suites = []struct{ name, glibc string }{{"bullseye", "2.31"}, {"bookworm", "2.36"}, {"trixie", "2.41"}}
+// The newest symbol version in the libc6 of Debian's suites, oldest first: glibc 2.31 of bullseye added none of its own.
+var suites = []struct{ name, glibc string }{{"bullseye", "2.30"}, {"bookworm", "2.36"}, {"trixie", "2.41"}}
 
 // versions compares what a file wants of its libraries with what they define. A library without any version is taken as it is, by the loader too.
 func (c *check) versions(file string, o Object) {
@@ -34,7 +34,7 @@ func (c *check) versions(file string, o Object) {
 		// libc.so.6 itself: libm's newest version is an older one.
 		libc, _ := c.tree.Library(file, "libc.so.6", c.arch)
 		want, have := newest(glibc), strings.TrimPrefix(newest(c.tree.Objects[libc].Gives), "GLIBC_")
-		c.add(file, "needs %s, the system's libc6 has %s%s", want, cmp.Or(have, "none"), newer(want))
+		c.add(file, "needs %s, the system's libc6 has up to %s%s", want, cmp.Or(have, "none"), newer(want))
 	}
 }
 

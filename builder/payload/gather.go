@@ -268,6 +268,11 @@ func (g *gathering) closed() (names []string) {
 
 // open unpacks packages, side by side; those already open are passed over.
 func (g *gathering) open(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if g.at(name) < 0 {
+			return fmt.Errorf("package %s is not among those that were fetched; if it is a virtual one, name the package itself", name)
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	for _, name := range names {
@@ -275,9 +280,6 @@ func (g *gathering) open(ctx context.Context, names []string) error {
 			continue
 		}
 		at := g.at(name)
-		if at < 0 {
-			return fmt.Errorf("package %s is not among those that were fetched; if it is a virtual one, name the package itself", name)
-		}
 		p := &opened{dir: filepath.Join(g.work, name)}
 		g.packages[name] = p
 		as, arch := roleOf(name, g.request.Image.Packages), g.request.Image.Board.Arch
@@ -292,9 +294,13 @@ func (g *gathering) open(ctx context.Context, names []string) error {
 }
 
 func (g *gathering) check() diag.Findings {
-	who := g.request.WhoHas
-	if who == nil {
-		who = elfcheck.Packages
+	who := func(soname string) []string {
+		if g.request.WhoHas != nil {
+			if names := g.request.WhoHas(soname); len(names) > 0 {
+				return names
+			}
+		}
+		return elfcheck.Packages(soname)
 	}
 	return elfcheck.Check(g.tree.elf, g.request.Image.Board.Arch, who)
 }

@@ -31,7 +31,7 @@ type Request struct {
 	Tools    Tools
 	// Unpack lays the wanted files of a package under a folder that exists. Paths are those of a merged tree: usr/lib/…
 	Unpack func(ctx context.Context, deb, into string, want func(path string) bool) error
-	// WhoHas names the packages with a library that is missing; nil guesses.
+	// WhoHas names the packages with a library that is missing. Without it, or an answer of it, the name is guessed.
 	WhoHas func(soname string) []string
 }
 

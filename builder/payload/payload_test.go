@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a library's package is not there", func(t *testing.T, d *debian, r *Request) {
 			r.Packages = slices.DeleteFunc(r.Packages, func(p Package) bool { return p.Name == "libmount1" })
-		}, "bin/mount: needs libmount.so.1, which is not on the library path (the Debian package libmount1 or libmount1t64 has it), as do 3 more files"},
+		}, "bin/mount: needs libmount.so.1, which is not on the library path; look for it in the Debian package libmount1 or libmount1t64; so do 3 more files"},
 		{"a program became a script", func(t *testing.T, d *debian, r *Request) {
 			d.packages["mount"]["usr/bin/mount"] = "##!/bin/sh"
 		}, "bin/mount of package mount is a script, for which the system has no shell"},
