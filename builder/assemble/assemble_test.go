@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -254,8 +255,10 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 			p.Boot = append(p.Boot, filesystem.File{Path: "VMLINUZ"})
 		}, "boot: put VMLINUZ into FAT: vmlinuz is there too"},
 	}
+	whole := small(t)
 	for _, test := range tests {
-		p, h, out := small(t), &host.Fake{}, filepath.Join(t.TempDir(), "out")
+		p, h, out := whole, &host.Fake{}, filepath.Join(t.TempDir(), "out")
+		p.Image.Partitions, p.Boot = slices.Clone(whole.Image.Partitions), slices.Clone(whole.Boot)
 		test.change(&p, h, &out)
 		_, err := Write(context.Background(), h, p, out, step.Silent{})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
