@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,17 @@ func badInput() []check {
 	return checks
 }
 
-var kept = regexp.MustCompile(`(?m)^(made|kept) .*$`)
+var kept = regexp.MustCompile(`(?m)^(made|done|kept) .*$`)
 
-// lastLine is the answer without the lines of what went well before it.
+// lastLine is the end of an answer: its last line with words in it, without those of what went well before.
 func lastLine(out string) string {
-	lines := strings.Split(strings.TrimSpace(kept.ReplaceAllString(out, "")), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+	lines := strings.Split(kept.ReplaceAllString(out, ""), "\n")
+	for n := len(lines) - 1; n >= 0; n-- {
+		if line := strings.TrimSpace(lines[n]); strings.Contains(line, " ") {
+			return line
+		}
+	}
+	return ""
 }
 
 // empty is an error when the folder holds anything.
@@ -102,22 +108,21 @@ func cases() []bad {
 				return b.run(ctx, nil, "build", "no/such.yaml", "-o", out), nil
 			}},
 		{name: "missing-mongod", says: "a mongod file that is not there", code: 1, words: []string{"no-such-mongod"},
-			run: edited(wheelLines, "    file: no-such-mongod\n    sha256: "+strings.Repeat("0", 64))},
+			run: edited(wheelLines, "    file: no-such-mongod\n    sha256: \""+strings.Repeat("0", 64)+"\"")},
 		{name: "no-avx", says: "mongod 5+ on a board without AVX", code: 3, run: withoutAVX, words: []string{"AVX", "4.4"}},
 		{name: "wrong-hash", says: "a tarball with a wrong hash", code: 1, run: served(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not it") }),
 			words: []string{"sha256", strings.Repeat("0", 64)}},
 		{name: "truncated", says: "a download that breaks off each time", code: 1, run: served(breaksOff), words: []string{"mongod.tgz"}},
-		{name: "other-arch", says: "a mongod for another architecture", code: 1, words: []string{"arm64", "amd64"},
+		{name: "other-arch", says: "a mongod for another architecture", code: 3, words: []string{"arm64", "amd64"},
 			run: edited("manylinux1_x86_64", "manylinux2014_aarch64", "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51", "467dd88ea10c95280622eab4c2627f9d3433f18ca6e130ad4512f7fa1cc09f4a")},
-		{name: "no-library", says: "a mongod that lacks a library: named with the package that has it", code: 1, words: []string{"libcurl.so.4", "libcurl4t64"},
+		{name: "no-library", says: "a mongod that lacks a library: named with the package that has it", code: 3, words: []string{"libcurl.so.4", "libcurl4t64"},
 			run: edited("  config:", "  packages: [libc6, libgcc-s1, liblzma5, libssl3]\n  config:")},
-		{name: "newer-glibc", says: "a mongod that needs a newer glibc", code: 1, words: []string{"GLIBC_2.34", "2.31"},
-			run: edited("suite: trixie", "suite: bullseye", "  config:", "  packages: [libc6, libgcc-s1, liblzma5, libssl1.1, libcurl4]\n  config:")},
+		{name: "newer-glibc", says: "a mongod that needs a newer glibc", code: 3, run: newerGlibc, words: []string{"GLIBC_2.99", "2.41"}},
 		{name: "not-writable", says: "an output folder that can't be written", code: 1, words: []string{"/sys/grove"},
 			run: func(ctx context.Context, b *bench, _ string) (result, error) {
 				return b.run(ctx, nil, "build", "demo", "-o", "/sys/grove"), nil
 			}},
-		{name: "disk-full", says: "an output folder on a full disk: refused before writing", code: 1, words: []string{"room"}, run: diskFull},
+		{name: "disk-full", says: "an output folder on a full disk: refused before writing", code: 1, words: []string{"needed, 24 MiB free"}, run: diskFull},
 		{name: "no-mirror", says: "a mirror that can't be reached", code: 1, words: []string{"127.0.0.1:1"},
 			run: func(ctx context.Context, b *bench, out string) (result, error) {
 				return b.run(ctx, []string{"GROVE_DEBIAN_MIRROR=http://127.0.0.1:1/debian", "GROVE_CACHE=" + b.folder("cache")}, "build", "demo", "-o", out), nil
@@ -143,12 +148,36 @@ func withoutAVX(ctx context.Context, b *bench, out string) (result, error) {
 	return b.run(ctx, nil, "build", file, "-o", out), nil
 }
 
+// newerGlibc asks for a version of a symbol that no glibc has: the name is changed in the program's string table.
+func newerGlibc(ctx context.Context, b *bench, out string) (result, error) {
+	program, err := b.mongodProgram(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		return result{}, err
+	}
+	changed := bytes.ReplaceAll(data, []byte("GLIBC_2.34\x00"), []byte("GLIBC_2.99\x00"))
+	if bytes.Equal(changed, data) {
+		return result{}, errors.New("the program asks for no GLIBC_2.34")
+	}
+	if err := os.WriteFile(program, changed, 0o755); err != nil {
+		return result{}, err
+	}
+	hash, err := sum(program)
+	if err != nil {
+		return result{}, err
+	}
+	return edited(wheelLines, "    file: "+program+"\n    sha256: \""+hash+"\"")(ctx, b, out)
+}
+
 // served builds with a tarball of mongod from a server on loopback.
 func served(answer http.HandlerFunc) func(context.Context, *bench, string) (result, error) {
 	return func(ctx context.Context, b *bench, out string) (result, error) {
 		server := httptest.NewServer(answer)
 		defer server.Close()
-		return edited(wheelLines, "    url: "+server.URL+"/mongod.tgz\n    sha256: "+strings.Repeat("0", 64))(ctx, b, out)
+		return edited(wheelLines, "    url: "+server.URL+"/mongod.tgz\n    sha256: \""+strings.Repeat("0", 64)+"\"")(ctx, b, out)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 
+	"grove/builder/cache"
 	"grove/internal/host"
 	"grove/internal/spec"
 )
@@ -115,16 +116,12 @@ func (b *bench) listed() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m struct {
-		System struct {
-			Files []struct{ Path string }
-		}
-	}
+	var m struct{ System []struct{ Path string } }
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
 	}
 	var list []string
-	for _, f := range m.System.Files {
+	for _, f := range m.System {
 		list = append(list, strings.Trim(f.Path, "/"))
 	}
 	if len(list) == 0 {
@@ -152,7 +149,7 @@ func difference(have, want []string) string {
 	return strings.Join(odd[:min(len(odd), 10)], ", ")
 }
 
-// judgeCpio splits the initramfs into its archives, which begin behind each other's end, and lets cpio read each.
+// judgeCpio takes the initramfs apart, which is the cache's parts one behind the other, and lets cpio read each.
 func judgeCpio(ctx context.Context, b *bench) (string, error) {
 	file, err := b.partition(ctx, "boot")
 	if err != nil {
@@ -162,48 +159,50 @@ func judgeCpio(ctx context.Context, b *bench) (string, error) {
 	if _, err := b.tool(ctx, "mcopy", "-i", file, "::initrd", initrd); err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(initrd)
+	rest, err := os.ReadFile(initrd)
 	if err != nil {
 		return "", err
 	}
-	var plain bytes.Buffer
-	// zstd -dc reads frame behind frame but stops at what is none: the last part is not packed.
-	at := bytes.LastIndex(data, []byte("070701"))
-	first := bytes.Index(data[bytes.LastIndex(data, []byte{0x28, 0xb5, 0x2f, 0xfd}):], []byte("070701"))
-	if at < 0 || first < 0 {
-		return "", errors.New("no plain archive at the end of the initramfs")
-	}
-	split := bytes.LastIndex(data, []byte{0x28, 0xb5, 0x2f, 0xfd}) + first
-	for _, frame := range frames(data[:split]) {
-		r := b.program(ctx, host.Command{Path: "sh", Args: []string{"-c", "zstd -dcq | cpio -t --quiet"}, Stdin: bytes.NewReader(frame)})
+	var names strings.Builder
+	for _, part := range []string{"busybox", "modules", "agent"} {
+		packed, err := prefix(part, rest)
+		if err != nil {
+			return "", err
+		}
+		r := b.program(ctx, host.Command{Path: "bash", Args: []string{"-o", "pipefail", "-c", "zstd -dcq | cpio -t --quiet"}, Stdin: bytes.NewReader(packed)})
 		if r.code != 0 {
-			return "", errors.New(r.out)
+			return "", fmt.Errorf("%s: %s", part, r.out)
 		}
-		plain.WriteString(r.out)
+		names.WriteString(r.out)
+		rest = rest[(len(packed)+3)&^3:]
 	}
-	r := b.program(ctx, host.Command{Path: "cpio", Args: []string{"-t", "--quiet"}, Stdin: bytes.NewReader(data[split:])})
+	r := b.program(ctx, host.Command{Path: "cpio", Args: []string{"-t", "--quiet"}, Stdin: bytes.NewReader(rest)})
 	if r.code != 0 {
-		return "", errors.New(r.out)
+		return "", fmt.Errorf("config: %s", r.out)
 	}
-	plain.WriteString(r.out)
+	names.WriteString(r.out)
 	for _, want := range []string{"init\n", "bbin/bb\n", "bbin/ls\n", "modules/index.json\n", "etc/grove/image.json\n"} {
-		if !strings.Contains(plain.String(), want) {
-			return "", fmt.Errorf("no %q in the initramfs:\n%s", strings.TrimSpace(want), plain.String())
+		if !strings.Contains(names.String(), want) {
+			return "", fmt.Errorf("no %q in the initramfs:\n%s", strings.TrimSpace(want), names.String())
 		}
 	}
-	return fmt.Sprintf("%d entries", strings.Count(plain.String(), "\n")), nil
+	return fmt.Sprintf("4 archives, %d entries", strings.Count(names.String(), "\n")), nil
 }
 
-// frames cuts packed archives at zstd's magic number where a zero-filled multiple of 4 bytes ends.
-func frames(data []byte) [][]byte {
-	var list [][]byte
-	magic := []byte{0x28, 0xb5, 0x2f, 0xfd}
-	start := 0
-	for at := 4; at < len(data); at += 4 {
-		if bytes.HasPrefix(data[at:], magic) {
-			list = append(list, bytes.TrimRight(data[start:at], "\x00"))
-			start = at
+// prefix finds the part of the cache that data begins with.
+func prefix(part string, data []byte) ([]byte, error) {
+	dir, err := cache.Default()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "parts", "initramfs", part, "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if packed, err := os.ReadFile(f); err == nil && bytes.HasPrefix(data, packed) {
+			return packed, nil
 		}
 	}
-	return append(list, bytes.TrimRight(data[start:], "\x00"))
+	return nil, fmt.Errorf("the initramfs does not go on with any %s of the cache", part)
 }

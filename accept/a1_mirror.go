@@ -128,4 +128,3 @@ func together(ctx context.Context, b *bench) (string, error) {
 	}
 	return "two equal sha256 " + first.sum[:16], nil
 }
-

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,7 +27,11 @@ func (b *bench) config(ctx context.Context, firmware, bus string) (lab.Config, e
 	if err != nil {
 		return lab.Config{}, err
 	}
-	return lab.Config{Image: lab.Image{Name: a.Manifest.Name, Path: image, Lab: a.Manifest.Lab}, Nodes: []spec.Personal{{Hostname: "db1"}}, Firmware: firmware, Bus: bus,
+	var img spec.Image
+	if err := json.Unmarshal(a.Manifest.Spec, &img); err != nil {
+		return lab.Config{}, err
+	}
+	return lab.Config{Image: lab.Image{Name: img.Name, Path: image, Lab: img.Board.Lab}, Nodes: []spec.Personal{{Hostname: "db1"}}, Firmware: firmware, Bus: bus,
 		Dir: filepath.Join(b.dir, "lab"), Host: b.host}, nil
 }
 

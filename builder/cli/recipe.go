@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 
 	"grove/builder/catalog"
 	"grove/builder/resolve"
+	"grove/internal/diag"
 	"grove/internal/spec"
 )
 
@@ -21,7 +23,22 @@ func image(nameOrPath string) (spec.Image, error) {
 		return spec.Image{}, err
 	}
 	img, more := resolve.Image(pair)
-	return img, append(found, more...).Err()
+	for _, m := range more {
+		if !told(found, m.Key) {
+			found = append(found, m)
+		}
+	}
+	return img, found.Err()
+}
+
+// told is whether a key, or one above it, could not be read: what resolve says of it then is a consequence.
+func told(found diag.Findings, key string) bool {
+	for _, f := range found {
+		if f.Key == key || strings.HasPrefix(key, f.Key+".") || strings.HasPrefix(key, f.Key+"[") {
+			return true
+		}
+	}
+	return false
 }
 
 func list() *cobra.Command {

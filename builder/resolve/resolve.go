@@ -5,6 +5,7 @@ package resolve
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"grove/builder/catalog"
@@ -42,6 +43,10 @@ func fill(p catalog.Pair) spec.Image {
 	if len(i.Mongod.Packages) == 0 {
 		i.Mongod.Packages = mongodPackages
 	}
+	i.Mongod.Source.File = at(p.Folder, i.Mongod.Source.File)
+	if !strings.Contains(i.Mongod.Source.Deb, "://") {
+		i.Mongod.Source.Deb = at(p.Folder, i.Mongod.Source.Deb)
+	}
 	for _, name := range commands {
 		i.Commands = append(i.Commands, "github.com/u-root/u-root/cmds/core/"+name)
 	}
@@ -74,6 +79,14 @@ func layout(seed string, sizes spec.Partitions) []spec.Partition {
 		}
 	}
 	return list
+}
+
+// at takes a file that a recipe names against the recipe's folder.
+func at(folder, file string) string {
+	if file == "" || filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(folder, file)
 }
 
 func or(s, instead string) string {

@@ -62,6 +62,9 @@ func (r *rules) board() {
 	}
 }
 
+// The suites before bookworm that mirrors still hold.
+var tooOld = []string{"jessie", "stretch", "buster", "bullseye"}
+
 var (
 	suiteForm   = regexp.MustCompile(`^[a-z][a-z-]*$`)
 	packageForm = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // Debian Policy 5.6.1
@@ -74,6 +77,8 @@ func (r *rules) debian() {
 	d := r.pair.Recipe.Debian
 	if d.Suite != "" && !suiteForm.MatchString(d.Suite) {
 		r.recipe("debian.suite", "want a codename such as trixie, have %q", d.Suite)
+	} else if slices.Contains(tooOld, d.Suite) {
+		r.recipe("debian.suite", "%s is too old: its mke2fs lacks features that state is made with (1.47 has them); want bookworm or later", d.Suite)
 	}
 	if d.Mirror != "" {
 		r.address("debian.mirror", d.Mirror)

@@ -12,7 +12,7 @@ import (
 // or it draws its own editor.
 func (p *first) keepShell() {
 	device := consoleTTY()
-	say("init", "a root shell answers on %s", device)
+	say("init", "a root shell is on %s: press Enter", device)
 	for p.down.Err() == nil {
 		began := time.Now()
 		if err := p.runShell(device); err != nil {
