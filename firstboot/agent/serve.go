@@ -34,9 +34,10 @@ func (a *Agent) serve(ctx context.Context) {
 }
 
 func (a *Agent) refuse(about string, err error) {
+	sentence := strings.ReplaceAll(err.Error(), "\n", ": ") + "; mongod is not started"
 	a.page.set(func(s *status.Status) { s.Phase = "degraded" })
-	a.page.problem(about, fmt.Sprintf("%v; mongod is not started", err))
-	a.say(about, "%v; mongod is not started", err)
+	a.page.problem(about, sentence)
+	a.say(about, "%s", sentence)
 }
 
 const stateFolder = "/state"

@@ -44,11 +44,22 @@ func MountState(machine host.Machine, m Medium, target string) (Mounted, error) 
 	now.note(growPartition(machine, m, dev, grown))
 	if _, mounted := machine.Mounted(target); !mounted {
 		if err := machine.Mount(host.Mount{Source: dev, Target: target, Type: "ext4"}); err != nil {
-			return now, err
+			return now, errors.Join(err, whatIsWrong(dev))
 		}
 	}
 	now.note(growFileSystem(machine, m, dev, target))
 	return now, nil
+}
+
+// whatIsWrong adds what can be seen of a partition that does not mount: the kernel says no more than "invalid argument".
+func whatIsWrong(dev string) error {
+	f, err := os.Open(dev)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = readExt4(f)
+	return err
 }
 
 func writeTable(m Medium, grown partition.Table) (did string, err error) {

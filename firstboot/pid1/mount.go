@@ -48,18 +48,17 @@ func openConsole() {
 	unix.Close(fd)
 }
 
-// unmounts lets go of the medium. A file system that is still in use becomes read-only, which is as good to it.
+// unmounts lets go of what can be written to. A file system that is still in use becomes read-only, which is as good to it; /usr is so always.
 func unmounts() {
+	const target = "/state"
 	unix.Sync()
-	for _, target := range []string{"/state", "/usr"} {
-		err := unix.Unmount(target, 0)
-		if err == nil || err == unix.EINVAL {
-			continue // not mounted
-		}
-		say("stop", "unmount %s: %v; it becomes read-only", target, err)
-		if err := unix.Mount("", target, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-			say("stop", "make %s read-only: %v", target, err)
-		}
+	err := unix.Unmount(target, 0)
+	if err == nil || err == unix.EINVAL {
+		return // EINVAL: not mounted
+	}
+	say("stop", "unmount %s: %v; it becomes read-only", target, err)
+	if err := unix.Mount("", target, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		say("stop", "make %s read-only: %v", target, err)
 	}
 	unix.Sync()
 }

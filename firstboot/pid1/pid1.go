@@ -53,13 +53,15 @@ func Main() {
 	p.spawn(p.devices.serve)
 	searching := p.beginSearch()
 	p.spawn(p.keepAgent) // it takes its time to begin, and needs no medium for the network
-	p.system()
-	searching.Close()
-	p.spawn(p.devices.modules.system)
+	p.spawn(func() {
+		p.system()
+		searching.Close()
+		p.devices.modules.system()
+	})
+	p.spawn(func() { p.devices.buttons(orders) })
 	if p.image.Console == "shell" {
 		p.spawn(p.keepShell)
 	}
-	p.spawn(func() { p.devices.buttons(orders) })
 	p.stop(<-orders)
 }
 

@@ -60,7 +60,7 @@ func (s *story) has(t *testing.T, want ...string) {
 func TestProgramIsStartedAgainLaterEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 19500*time.Millisecond)
 		defer cancel()
 		s.machine.Spawned = func(p host.Running) {
 			time.AfterFunc(time.Second, func() { s.machine.End(p.PID, "exit code 14") })
