@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -138,5 +139,15 @@ func (j *job) whoHas(ctx context.Context, soname string) []string {
 func settings(n spec.Node) []setting {
 	list := flat("mongod.config", n.Mongod.Config)
 	return append(list, setting{"image", n.Image}, setting{"disk id", n.DiskID}, setting{"time", fmt.Sprint(n.Time)},
-		setting{"console.login", n.Console}, setting{"board", n.Board}, setting{"mongod.version", n.Mongod.Version})
+		setting{"console.login", n.Console}, setting{"board", n.Board}, setting{"mongod.version", n.Mongod.Version},
+		setting{"cluster", n.Cluster}, setting{"storage", asJSON(n.Storage)}, setting{"swap", asJSON(n.Swap)})
+}
+
+// asJSON is a value that prints the same whenever it is the same.
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

@@ -21,6 +21,8 @@ func Image(p catalog.Pair) (spec.Image, diag.Findings) {
 	r.debian()
 	r.mongod()
 	r.packages()
+	r.storage()
+	r.swap()
 	r.rest()
 	if len(r.found) > 0 {
 		return spec.Image{}, r.found
@@ -52,6 +54,7 @@ func fill(p catalog.Pair) spec.Image {
 	}
 	i.Cmdline = strings.TrimSpace(fmt.Sprintf(cmdline, p.Board.Console) + " " + in.Kernel.Append)
 	i.Partitions = layout(i.Seed, in.Partitions)
+	i.Cluster, i.Storage, i.Swap = or(in.Cluster, in.Name), storage(in.Storage), in.Swap
 	return i
 }
 

@@ -102,6 +102,17 @@ func TestFindings(t *testing.T) {
 		{"a level without zstd", "board:", "system: {compression: lz4, level: 3}\nboard:", "r.yaml:1:35: system.level: goes with zstd only"},
 		{"a login that is none", "board:", "console: {login: root}\nboard:", `r.yaml:1:18: console.login: want one of none, shell, have "root"`},
 		{"a package that is none", "board:", "packages: [Gdb]\nboard:", `r.yaml:1:12: packages[0]: want the name of a Debian package, have "Gdb"`},
+		{"a disk that is picked by nothing", "board:", "storage: {disks: [{count: 2}], raid: {level: 1}}\nboard:", "r.yaml:1:19: storage.disks[0]: picks any disk; want at least one of name, serial, model, bus, size, ebs"},
+		{"too few disks for the level", "board:", "storage: {disks: [xvdb, xvdc], raid: {level: 10}}\nboard:", "r.yaml:1:46: storage.raid.level: level 10 needs at least 4 disks, have 2"},
+		{"two disks without a level", "board:", "storage: {disks: [xvdb, xvdc]}\nboard:", "r.yaml:1:10: storage.raid.level: have 2 disks and no level; want 10, 0 or 1"},
+		{"a level that is none", "board:", "storage: {disks: [xvdb, xvdc], raid: {level: 5}}\nboard:", `r.yaml:1:46: storage.raid.level: want 10, 0, 1 or none, have "5"`},
+		{"the same disk twice", "board:", "storage: {disks: [xvdb, /dev/xvdb], raid: {level: 1}}\nboard:", "r.yaml:1:25: storage.disks[1]: picks the same as storage.disks[0]"},
+		{"shares past the whole", "board:", "storage: {disks: [xvdb], volumes: {data: 90%, log: 5%, journal: 6%}}\nboard:", "r.yaml:1:35: storage.volumes: shares add up to 101%, want at most 100%"},
+		{"a share without its sign", "board:", "storage: {disks: [xvdb], volumes: {data: 90}}\nboard:", `r.yaml:1:42: storage.volumes.data: want a share such as 90%, have "90"`},
+		{"an option that loses data", "board:", "storage: {disks: [xvdb], options: [noatime, nobarrier]}\nboard:", "r.yaml:1:45: storage.options[1]: nobarrier loses acknowledged writes when the power goes"},
+		{"an array of nothing", "board:", "storage: {raid: {level: 1}}\nboard:", "r.yaml:1:10: storage.disks: is missing; nothing else of storage means anything without it"},
+		{"swap of no size", "board:", "swap: [{on: state}]\nboard:", "r.yaml:1:8: swap[0].size: have 0, want at least 1MiB"},
+		{"swap on a place that is none", "board:", "swap: [{on: stat, size: 1GiB}]\nboard:", `r.yaml:1:13: swap[0].on: want one of state, usb, zram, partition, have "stat"; did you mean "state"?`},
 		{"a command line that breaks out", "board:", "kernel: {append: \"a; reboot\"}\nboard:", "r.yaml:1:18: kernel.append: want words without quotes, line ends and the signs ; $ { } \\, which the boot loader would take for its own"},
 	} {
 		file := write(t, strings.Replace(good, c.from, c.to, 1))

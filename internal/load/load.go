@@ -2,7 +2,8 @@
 // line and column, all of them at once.
 //
 // yaml.v3 parses to nodes; what it would guess or ignore is decided here. Fields are matched by their `yaml` tag. Handled are structs, strings, whole
-// numbers, booleans, lists, maps with text keys, `any`, and types that read text (encoding.TextUnmarshaler).
+// numbers, booleans, lists, maps with text keys, `any`, and types that read text (encoding.TextUnmarshaler), or a struct with a
+// short form (Short).
 package load
 
 import (
@@ -66,6 +67,9 @@ func (s Source) Finding(key, text string) diag.Finding {
 	return diag.Finding{Place: s.At(key), Key: key, Text: text}
 }
 
+// Short is a struct that may be written as one text instead of keys and values.
+type Short interface{ FromText(text string) error }
+
 type decoder struct {
 	src   Source
 	found diag.Findings
@@ -117,8 +121,12 @@ func (d *decoder) value(n *yaml.Node, key string, to reflect.Value) {
 	d.depth++
 	defer func() { d.depth-- }()
 	d.src.at[key] = d.place(n)
+	if short, ok := to.Addr().Interface().(Short); ok && n.Kind == yaml.ScalarNode {
+		d.text(n, key, short.FromText)
+		return
+	}
 	if text, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		d.text(n, key, text)
+		d.text(n, key, func(s string) error { return text.UnmarshalText([]byte(s)) })
 		return
 	}
 	switch to.Kind() {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding"
 	"fmt"
 	"math"
 	"reflect"
@@ -27,12 +26,12 @@ func kind(n *yaml.Node) string {
 	return fmt.Sprintf("%q", n.Value)
 }
 
-func (d *decoder) text(n *yaml.Node, key string, to encoding.TextUnmarshaler) {
+func (d *decoder) text(n *yaml.Node, key string, read func(string) error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		d.add(n, key, "want a text, have "+kind(n))
 		return
 	}
-	if err := to.UnmarshalText([]byte(n.Value)); err != nil {
+	if err := read(n.Value); err != nil {
 		d.add(n, key, err.Error())
 	}
 }

@@ -8,6 +8,9 @@ type Node struct {
 	Console string     `json:"console"` // none or shell
 	Mongod  NodeMongod `json:"mongod"`
 	Board   string     `json:"board"`
+	Cluster string     `json:"cluster"` // with the node's name, the identity of its disks
+	Storage *Storage   `json:"storage,omitempty"`
+	Swap    []Swap     `json:"swap,omitempty"`
 }
 
 // NodeMongod is the server as the agent runs it.

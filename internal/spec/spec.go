@@ -70,6 +70,9 @@ type Recipe struct {
 	Console    Console    `yaml:"console"`
 	Partitions Partitions `yaml:"partitions"`
 	System     System     `yaml:"system"`
+	Cluster    string     `yaml:"cluster"` // whose disks these are; the recipe's name
+	Storage    Storage    `yaml:"storage"`
+	Swap       []Swap     `yaml:"swap"`
 }
 
 // Debian says where packages come from. Mirror and Keyring are empty unless the recipe names them: then an environment variable
@@ -137,6 +140,9 @@ type Image struct {
 	Cmdline    string
 	Console    Console
 	System     System
+	Cluster    string
+	Storage    *Storage `yaml:"storage,omitempty"` // nil: mongod's data is on state
+	Swap       []Swap   `yaml:"swap,omitempty"`
 	Partitions []Partition
 }
 
