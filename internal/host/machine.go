@@ -27,6 +27,13 @@ type Machine interface {
 	// ResizeExt4 grows a mounted ext4; the kernel does all the work, at most a few MiB of it.
 	ResizeExt4(mounted string, blocks int64) error
 
+	// Run runs a program to its end, see Host.
+	Run(ctx context.Context, c Command) ([]byte, error)
+	// Held tells whether somebody has a block device, or a partition of it, for themselves: a mount, an array, a volume, swap. It is opened for reading only.
+	Held(dev string) (bool, error)
+	// IdentifyNVMe gives the 4096 bytes with which an NVMe controller says who it is (NVM Express 1.4, 5.15.2.2).
+	IdentifyNVMe(dev string) ([]byte, error)
+
 	// Spawn starts a program that outlives the agent: own session, own user, no pipe to the agent, in /.
 	Spawn(d Daemon) (Running, error)
 	// Find gives the processes that run this program with these arguments, whoever started them, the oldest first.

@@ -21,6 +21,10 @@ type FakeMachine struct {
 	Broken  map[string]error // what goes wrong, by the Source of a Mount or the Path of a Daemon
 	Spawned func(Running)    // called after each start, if not nil
 
+	Programs func(Command) (output string, err error) // what a program does that Run runs; nothing, if nil
+	Taken    map[string]bool                          // devices that somebody has for themselves, beside those that are mounted
+	NVMe     map[string][]byte                        // what the controller of a device says of itself
+
 	mu        sync.Mutex
 	once      sync.Once
 	begin     time.Time
