@@ -80,7 +80,7 @@ func console(ctx context.Context, l *lab.Lab, line, pattern string) (string, err
 
 // status is a number in the node's status.json.
 func number(ctx context.Context, l *lab.Lab, of string) (int, error) {
-	text, err := console(ctx, l, of, `(?m)^=(\d+)\r?$`)
+	text, err := console(ctx, l, of, `(?m)^(?:\$ )*=(\d+)\r?\n`)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func killAgent(ctx context.Context, l *lab.Lab) (string, error) {
 			return "", err
 		}
 		// uptime before the kill; the new agent's first line carries its own
-		up, err := console(ctx, l, fmt.Sprintf("cat /proc/uptime; kill -9 %d", agent), `(?m)^(\d+\.\d\d) \d+\.\d\d`)
+		up, err := console(ctx, l, fmt.Sprintf("cat /proc/uptime; kill -9 %d", agent), `(?m)^(?:\$ )*(\d+\.\d\d) \d+\.\d\d\r?\n`)
 		if err != nil {
 			return "", err
 		}
@@ -217,7 +217,7 @@ func powerOff(ctx context.Context, l *lab.Lab) (string, error) {
 		return "", err
 	}
 	// 20565 is mongod's "Now exiting", 23138 "Shutting down" with its exit code (src/mongo/db/mongod_main.cpp): the last words before this start's 4615611 or 23285.
-	last, err := console(ctx, l, `grep -n -e '"id":23138' -e '"id":4615611' /state/mongod/log/mongod.log | tail -n 2; echo =done`, `(?s)"id":23138[^\n]*"exitCode":(\d+)[^\n]*\n[^\n]*"id":4615611`)
+	last, err := console(ctx, l, `grep '"id":(23138|4615611)' /state/mongod/log/mongod.log | tail -n 2; echo =done`, `(?s)"id":23138[^\n]*"exitCode":(\d+)[^\n]*\n[^\n]*"id":4615611`)
 	if err != nil {
 		return "", fmt.Errorf("mongod's log does not end in a clean shutdown: %w", err)
 	}

@@ -62,7 +62,9 @@ func all(ctx context.Context, checks []check, ci bool) int {
 		fmt.Println("accept:", err)
 		return 1
 	}
-	defer b.close()
+	if os.Getenv("KEEP") == "" { // KEEP=1 leaves images and logs to be looked at
+		defer b.close()
+	}
 	var passed, failed int
 	var left []string
 	for _, c := range checks {

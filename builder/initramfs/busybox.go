@@ -17,8 +17,9 @@ import (
 	"grove/internal/step"
 )
 
-// tags choose gosh's plain line editor; its other one redraws the line with escape codes that a serial console turns into noise.
-var tags = []string{"-tags", "goshliner"}
+// tags choose the gosh that reads plain lines, which the kernel's terminal edits and echoes: its editors redraw the line with escape codes that a serial console turns
+// into noise, and a script that types would have to know them.
+var tags = []string{"-tags", "goshsmall"}
 
 // Busybox gives the part with the folders of / and the commands, import paths of Go programs that tools.go makes part of the module.
 //

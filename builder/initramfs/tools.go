@@ -39,6 +39,7 @@ import (
 	_ "github.com/u-root/u-root/cmds/core/mount"
 	_ "github.com/u-root/u-root/cmds/core/mv"
 	_ "github.com/u-root/u-root/cmds/core/netstat"
+	_ "github.com/u-root/u-root/cmds/core/pidof"
 	_ "github.com/u-root/u-root/cmds/core/ping"
 	_ "github.com/u-root/u-root/cmds/core/printenv"
 	_ "github.com/u-root/u-root/cmds/core/ps"

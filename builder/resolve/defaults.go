@@ -51,7 +51,7 @@ var mongodPackages = []string{"libc6", "libgcc-s1", "liblzma5", "libssl3", "libc
 // The u-root commands for a person at the console, and for the pipes of a script there. Those that pull in TLS or SSH cost megabytes and are left out.
 var commands = []string{
 	"cat", "chmod", "cmp", "cp", "date", "dd", "df", "dmesg", "du", "echo", "false", "find", "free", "gosh", "grep", "gzip", "head", "hexdump", "hostname",
-	"ip", "kill", "ln", "ls", "lsmod", "mkdir", "mount", "more", "mv", "ping", "printenv", "ps", "pwd", "readlink", "rm", "sleep", "sort", "sync", "tail",
+	"ip", "kill", "ln", "ls", "lsmod", "mkdir", "mount", "more", "mv", "pidof", "ping", "printenv", "ps", "pwd", "readlink", "rm", "sleep", "sort", "sync", "tail",
 	"tee", "touch", "tr", "true", "umount", "uname", "uniq", "uptime", "wc", "which", "xargs",
 }
 

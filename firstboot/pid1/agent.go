@@ -30,12 +30,13 @@ func (p *first) keepAgent() {
 // steady is how long an agent runs when nothing is wrong with it.
 const steady = 30 * time.Second
 
-// pause before the next start: none at first, then longer, as an agent that ends at once will hardly do better the next time.
+// pause before the next start: none at first, then a second, so that an agent that ends at once leaves the machine to mongod. It is never longer, since a node
+// must have its agent back within two.
 func pause(endedSoon int) time.Duration {
 	if endedSoon == 0 {
 		return 0
 	}
-	return min(time.Second<<min(endedSoon-1, 10), 30*time.Second)
+	return time.Second
 }
 
 func (p *first) runAgent() (how string) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-func TestAgentStartsAgainAtOnceThenLater(t *testing.T) {
-	for soon, want := range map[int]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+func TestAgentStartsAgainAtOnceThenWithinTwoSeconds(t *testing.T) {
+	for soon, want := range map[int]time.Duration{0: 0, 1: time.Second, 2: time.Second, 1000: time.Second} {
 		if got := pause(soon); got != want {
 			t.Errorf("after %d that ended soon: got %s; want %s", soon, got, want)
 		}
