@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,11 +53,26 @@ func command(out, errs io.Writer) *cobra.Command {
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage{err} })
 	root.AddCommand(list(), check(), show(), planVerb(), build(), inspect(), labVerb(), version())
-	root.Args = cobra.NoArgs
+	onlyVerbs(root)
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
 	return root
+}
+
+// onlyVerbs makes a command that has verbs and does nothing itself: cobra would answer a misspelt verb with its help and code 0.
+func onlyVerbs(c *cobra.Command) {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		var names []string
+		for _, sub := range c.Commands() {
+			names = append(names, sub.Name())
+		}
+		return usage{fmt.Errorf("unknown command %q for %s%s", args[0], c.CommandPath(), diag.Meant(args[0], names))}
+	}
 }
 
 // wrapArgs makes faults of arguments usage errors, in sub-commands too.
@@ -90,7 +104,7 @@ func explain(ctx context.Context, err error, errs io.Writer) int {
 	case errors.As(err, &found):
 		found.Write(errs)
 		return exitFindings
-	case errors.As(err, &badUsage) || strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &badUsage):
 		fmt.Fprintln(errs, "grove:", err)
 		return exitUsage
 	case errors.Is(err, catalog.Unknown):

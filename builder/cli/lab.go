@@ -15,6 +15,7 @@ import (
 
 	"grove/builder/artifact"
 	"grove/builder/lab"
+	"grove/builder/lab/bay"
 	"grove/builder/lab/trial"
 	"grove/builder/report"
 	"grove/internal/host"
@@ -28,13 +29,15 @@ type labFlags struct {
 	nodes    int
 	firmware string
 	disk     string
+	data     []string
 	within   time.Duration
 	cut      bool
 }
 
 func labVerb() *cobra.Command {
-	c := &cobra.Command{Use: "lab", Short: "boot an image in QEMU, without root or KVM", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "lab", Short: "boot an image in QEMU, without root or KVM"}
 	c.AddCommand(labUp(), labTest())
+	onlyVerbs(c)
 	return c
 }
 
@@ -43,6 +46,7 @@ func (f *labFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.nodes, "nodes", 1, "how many, named db1, db2, ...")
 	c.Flags().StringVar(&f.firmware, "firmware", "bios", "bios or uefi")
 	c.Flags().StringVar(&f.disk, "disk", "virtio", "virtio or nvme")
+	c.Flags().StringArrayVar(&f.data, "data", nil, "a blank data disk of each node beside it, as virtio,2GiB,serial=A1; also nvme, sata, usb, scsi, and file=CONTENT; repeatable (default: what the recipe's storage asks for)")
 	c.Flags().DurationVar(&f.within, "within", 2*time.Minute, "longest time to mongod's answer, for each node")
 }
 
@@ -154,10 +158,34 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a)}, Firmware: f.firmware, Bus: f.disk,
 		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
+	disks, err := f.disks(a)
 	for n := range f.nodes {
 		c.Nodes = append(c.Nodes, spec.Personal{Hostname: fmt.Sprintf("db%d", n+1)})
+		c.Disks = append(c.Disks, disks)
 	}
-	return c, time.Since(start), nil
+	return c, time.Since(start), err
+}
+
+// disks are those named on the command line, or else what the image's storage asks for.
+func (f labFlags) disks(a artifact.Artifact) (disks []bay.Disk, err error) {
+	for _, text := range f.data {
+		d, err := bay.Parse(text)
+		if err != nil {
+			return nil, usage{fmt.Errorf("--data %s: %w", text, err)}
+		}
+		disks = append(disks, d)
+	}
+	img := booted(a)
+	if len(disks) > 0 || img.Storage == nil && len(img.Swap) == 0 {
+		return disks, nil
+	}
+	if f.disk == "nvme" && img.Storage != nil {
+		return nil, usage{errors.New("with --disk nvme the first virtio disk is called vda: give --data for each disk of the recipe")}
+	}
+	if disks, err = bay.For(img.Storage, img.Swap); err != nil {
+		return nil, usage{fmt.Errorf("%w; give --data for each disk of the recipe", err)}
+	}
+	return disks, nil
 }
 
 func isImage(what string) bool {
@@ -168,14 +196,18 @@ func isImage(what string) bool {
 	return err == nil && !strings.HasSuffix(what, ".yaml")
 }
 
-// machine is what the image's board has in QEMU; an image that comes without its manifest gets what any board does with.
-func machine(a artifact.Artifact) spec.Lab {
-	m := spec.Lab{Machine: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Disk: 8 * size.GiB}
+// booted is what the manifest says of it; an image that comes without one says nothing.
+func booted(a artifact.Artifact) (img spec.Image) {
 	if a.Manifest != nil {
-		var img spec.Image
-		if json.Unmarshal(a.Manifest.Spec, &img) == nil && img.Board.Lab.Machine != "" {
-			m = img.Board.Lab
-		}
+		_ = json.Unmarshal(a.Manifest.Spec, &img) // one of another version of Grove says what it can
 	}
-	return m
+	return img
+}
+
+// machine is what the image's board has in QEMU, or what any board does with.
+func machine(a artifact.Artifact) spec.Lab {
+	if m := booted(a).Board.Lab; m.Machine != "" {
+		return m
+	}
+	return spec.Lab{Machine: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Disk: 8 * size.GiB}
 }
