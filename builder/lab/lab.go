@@ -2,10 +2,10 @@
 // console at hand, power and reset buttons. No root and no KVM.
 //
 // The image file is only read: each node writes to an overlay of its own, as large as the board's disk, which is deleted at the end. The image boots by its own boot
-// loader, from SeaBIOS or OVMF. What cannot be had here: Xen, EC2 and its instance metadata, real NICs and RAID cards.
+// loader, from SeaBIOS or OVMF. Data disks are files of the lab's folder, blank or filled beforehand. What cannot be had here: Xen, EC2 and its instance metadata, real NICs and RAID cards.
 //
 // Folders: Config.Dir/IMAGE-*/ holds NODE.serial.log (each line with the seconds since QEMU's start), NODE.firmware.log and, of Test, junit.xml, and stays.
-// Sockets, overlays and other copies lie beside or under the temporary folder and are removed by Close.
+// Sockets, overlays, data disks and other copies lie beside or under the temporary folder and are removed by Close.
 package lab
 
 import (
@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"grove/builder/lab/bay"
 	"grove/builder/lab/network"
 	"grove/internal/host"
 	"grove/internal/spec"
@@ -35,7 +36,8 @@ type Config struct {
 	Image    Image
 	Nodes    []spec.Personal // one node each, by hostname; given to the node as its node.yaml
 	Firmware string          // bios or uefi; bios
-	Bus      string          // of the disk: virtio or nvme; virtio
+	Bus      string          // of the disk that they boot from: virtio or nvme; virtio
+	Disks    [][]bay.Disk    // beside it, of each node; none
 	Dir      string          // where the lab makes its folder; made if missing
 	Boot     time.Duration   // longest time to mongod's answer, times the number of nodes; 120 s
 	Silence  time.Duration   // longest time without a word on the console before that; 60 s

@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"grove/builder/lab/bay"
 	"grove/builder/lab/network"
 	"grove/builder/lab/qemu"
 	"grove/internal/host"
@@ -30,7 +31,8 @@ type node struct {
 	network *network.Network
 	see     func(Event)
 
-	machine  qemu.Machine
+	machine  qemu.Machine // without what is in the bay
+	bay      *bay.Bay
 	console  *qemu.Console
 	firmware *qemu.Console // SeaBIOS's debug port
 	forward  string
@@ -42,6 +44,7 @@ type node struct {
 
 	mu   sync.Mutex
 	last *power // nil before the first
+	cut  *Cut   // armed, or struck
 }
 
 // path is a file of this node in the lab's folder.
@@ -69,7 +72,17 @@ func (n *node) prepare(ctx context.Context) error {
 	if err := n.writePersonal(); err != nil {
 		return err
 	}
+	if n.bay, err = bay.New(n.dir, n.seat.Name, n.disks()); err != nil {
+		return err
+	}
 	return n.makeOverlay(ctx)
+}
+
+func (n *node) disks() []bay.Disk {
+	if n.number < len(n.config.Disks) {
+		return n.config.Disks[n.number]
+	}
+	return nil
 }
 
 func (n *node) socket(end string) string {
@@ -169,6 +182,9 @@ func (n *node) remove() error {
 		log.Close()
 	}
 	var all error
+	if n.bay != nil {
+		all = n.bay.Remove()
+	}
 	for _, end := range []string{".qcow2", ".node.yaml", ".vars.fd"} {
 		if err := os.Remove(n.path(end)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			all = errors.Join(all, err)

@@ -48,7 +48,7 @@ func (l *Lab) PowerOff(ctx context.Context, node string) error {
 	return n.powerOff(ctx)
 }
 
-// Kill cuts a node's power: what the guest had not yet written to its disk is lost.
+// Kill cuts a node's power: what the guest had not yet written to its disks is lost. What it had is not, flushed or not: the files are in this machine's page cache.
 func (l *Lab) Kill(node string) error {
 	n, err := l.find(node)
 	if err != nil {
@@ -102,7 +102,7 @@ func (n *node) start(ctx context.Context) error {
 	p := &power{boot: boot.New(), exited: make(chan struct{})}
 	// Not ctx: what ends a node is Close, in order, also after Ctrl-C.
 	process, err := n.config.Host.Start(context.WithoutCancel(ctx), host.Command{
-		Path: qemu.Program, Args: n.machine.Args(), Stdout: &p.printed, Stderr: &p.printed,
+		Path: qemu.Program, Args: n.bay.Equip(n.machine).Args(), Stdout: &p.printed, Stderr: &p.printed,
 	})
 	if err != nil {
 		return fmt.Errorf("switch %s on: %w", n.seat.Name, err)

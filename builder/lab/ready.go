@@ -101,6 +101,7 @@ func (n *node) blame(b *boot.Boot) error {
 
 // heard is called for every line of the console.
 func (n *node) heard(at time.Duration, text string) {
+	n.consider(text)
 	line, ours, fault := n.current().boot.Hear(at, text)
 	if ours {
 		n.tell(at, line.Topic, line.Text)

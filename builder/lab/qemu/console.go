@@ -87,8 +87,8 @@ func (c *Console) keep(text []byte) time.Duration {
 }
 
 func (c *Console) tell(at time.Duration, line string) {
-	fmt.Fprintf(c.log, "[%9.3f] %s\n", at.Seconds(), line) // a full disk must not stop the boot
 	c.line(at, line)
+	fmt.Fprintf(c.log, "[%9.3f] %s\n", at.Seconds(), line) // a full disk must not stop the boot
 }
 
 // Heard is when the guest last said anything.

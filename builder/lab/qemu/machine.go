@@ -11,7 +11,7 @@ import (
 	"grove/internal/size"
 )
 
-// Machine is a virtual PC with one disk, one network card and one serial port.
+// Machine is a virtual PC with a disk to boot from and others beside it, one network card and one serial port.
 type Machine struct {
 	Name   string
 	Type   string // q35
@@ -21,6 +21,10 @@ type Machine struct {
 	UEFI   *UEFI  // nil: SeaBIOS, which QEMU carries itself
 	Bus    string // of the disk: virtio or nvme
 	Disk   string // qcow2 file, written to
+	Ports  int    // PCIe ports for disks, MaxPorts at most
+	Port   int    // that of the disk to boot from, if it is virtio or nvme; 0: on the root bus, where the kernel meets it first
+	USB    bool   // a USB host, even if no disk needs it yet
+	Disks  []Disk
 	MAC    string
 	Paths  // of the sockets that QEMU connects to
 	Blobs  []Blob
@@ -46,6 +50,7 @@ func (m Machine) Args() []string {
 		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
 	}
 	args = append(args, m.firmware()...)
+	args = append(args, m.data()...)
 	args = append(args, m.disk()...)
 	args = append(args,
 		"-chardev", "socket,id=console,server=off,path="+quote(m.Console), "-serial", "chardev:console",
@@ -74,6 +79,9 @@ func (m Machine) disk() []string {
 	device := "virtio-blk-pci,drive=disk,bootindex=0"
 	if m.Bus == "nvme" {
 		device = "nvme,drive=disk,bootindex=0,serial=" + quote(m.Name)
+	}
+	if m.Port > 0 {
+		device += ",bus=" + portID(m.Port)
 	}
 	return []string{"-drive", "if=none,id=disk,format=qcow2,discard=unmap,file=" + quote(m.Disk), "-device", device}
 }

@@ -25,7 +25,14 @@ func machine() Machine {
 func TestGoldenCommandLines(t *testing.T) {
 	bios, uefi := machine(), machine()
 	uefi.Bus, uefi.UEFI = "nvme", &UEFI{Code: "/fw/CODE.fd", Vars: "/lab/node1.vars.fd"}
-	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi} {
+	every := machine()
+	every.Ports, every.Port, every.USB = 4, 2, true
+	every.Disks = []Disk{
+		{ID: "data-d1", Bus: "virtio", File: "/lab/d,1.disk", Serial: "d1", Port: 1}, {ID: "data-d2", Bus: "nvme", File: "/lab/d2.disk", Serial: "vol0123", Port: 3},
+		{ID: "data-d3", Bus: "sata", File: "/lab/d3.disk", Serial: "A1", Model: "Solid, 2.5", Port: 0}, {ID: "data-d4", Bus: "usb", File: "/lab/d4.disk", Serial: "stick"},
+		{ID: "data-d5", Bus: "scsi", File: "/lab/d5.disk", Serial: "d5", Model: "Volume"},
+	}
+	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi, "every-bus": every} {
 		got := Program
 		for _, arg := range m.Args() {
 			if strings.HasPrefix(arg, "-") {

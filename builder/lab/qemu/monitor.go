@@ -20,6 +20,7 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	reason string
+	leaves map[string]chan struct{} // closed when the device with this id is gone
 }
 
 type message struct {
@@ -31,15 +32,16 @@ type message struct {
 	Event string `json:"event"`
 	Data  struct {
 		Reason string `json:"reason"`
+		Device string `json:"device"`
 	} `json:"data"`
 }
 
 // openMonitor takes over a connection that QEMU made, and waits until QEMU's main loop runs. The monitor ends with the connection.
 func openMonitor(ctx context.Context, conn net.Conn) (*Monitor, error) {
-	m := &Monitor{conn: conn, replies: make(chan message, 1), ended: make(chan struct{})}
+	m := &Monitor{conn: conn, replies: make(chan message, 1), ended: make(chan struct{}), leaves: map[string]chan struct{}{}}
 	go m.read()
 	// Until it is told this, QEMU refuses all else.
-	if err := m.ask(ctx, "qmp_capabilities"); err != nil {
+	if err := m.ask(ctx, "qmp_capabilities", nil); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -55,11 +57,7 @@ func (m *Monitor) read() {
 		if lines.Decode(&got) != nil {
 			return
 		}
-		if got.Event == "SHUTDOWN" {
-			m.mu.Lock()
-			m.reason = got.Data.Reason
-			m.mu.Unlock()
-		}
+		m.event(got)
 		if got.Done == nil && got.Error == nil {
 			continue // an event, or the greeting
 		}
@@ -71,14 +69,42 @@ func (m *Monitor) read() {
 	}
 }
 
+func (m *Monitor) event(got message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch got.Event {
+	case "SHUTDOWN":
+		m.reason = got.Data.Reason
+	case "DEVICE_DELETED":
+		if gone := m.leaves[got.Data.Device]; gone != nil {
+			close(gone)
+			delete(m.leaves, got.Data.Device)
+		}
+	}
+}
+
+// deletion is closed when the guest has let go of a device.
+func (m *Monitor) deletion(id string) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.leaves[id] == nil {
+		m.leaves[id] = make(chan struct{})
+	}
+	return m.leaves[id]
+}
+
 // ask sends a command and waits for its reply, 10 seconds at most.
-func (m *Monitor) ask(ctx context.Context, command string) error {
+func (m *Monitor) ask(ctx context.Context, command string, arguments map[string]any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("no reply within 10 s"))
 	defer cancel()
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	m.last++
-	line, err := json.Marshal(map[string]any{"execute": command, "id": m.last})
+	execute := map[string]any{"execute": command, "id": m.last}
+	if arguments != nil {
+		execute["arguments"] = arguments
+	}
+	line, err := json.Marshal(execute)
 	if err != nil {
 		return fmt.Errorf("BUG: monitor command %s: %w", command, err)
 	}
@@ -105,7 +131,7 @@ func (m *Monitor) ask(ctx context.Context, command string) error {
 
 // PowerButton presses the ACPI power button.
 func (m *Monitor) PowerButton(ctx context.Context) error {
-	return m.ask(ctx, "system_powerdown")
+	return m.ask(ctx, "system_powerdown", nil)
 }
 
 // Reason is why QEMU ended, in its own words: guest-shutdown, guest-reset, guest-panic, host-signal, or "" when it never said. It waits for the connection's

@@ -91,3 +91,41 @@ func TestMonitorErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestAPulledDiskIsGoneWhenTheGuestHasLetGo(t *testing.T) {
+	var asked []string
+	m, err := openMonitor(context.Background(), fake(t, func(command string, id int) (string, bool) {
+		asked = append(asked, command)
+		done := fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id)
+		if command == "device_del" { // QEMU names the device's inner part first, without its id
+			done += `{"event": "DEVICE_DELETED", "data": {"path": "/machine/peripheral/d1/virtio-backend"}}` + "\n" +
+				`{"event": "DEVICE_DELETED", "data": {"device": "d1", "path": "/machine/peripheral/d1"}}` + "\n"
+		}
+		return done, false
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := m.Unplug(ctx, "d1"); err != nil {
+		t.Error(err)
+	}
+	if got, want := strings.Join(asked, " "), "qmp_capabilities device_del blockdev-del"; got != want {
+		t.Errorf("asked %s; want %s", got, want)
+	}
+}
+
+func TestAGuestThatKeepsADiskIsNamed(t *testing.T) {
+	m, err := openMonitor(context.Background(), fake(t, func(_ string, id int) (string, bool) {
+		return fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id), false
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := m.Unplug(ctx, "d1"); err == nil || !strings.Contains(err.Error(), "unplug d1: the guest does not let go of it") {
+		t.Errorf("got %v; want the guest named", err)
+	}
+}
