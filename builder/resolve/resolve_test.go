@@ -86,8 +86,8 @@ func write(t *testing.T, text string) string {
 func TestFindings(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"a good recipe", "", "", ""},
-		{"no board", "board: m4.4xlarge", "title: x", "r.yaml: board: is missing; there are m4.4xlarge"},
-		{"an unknown board", "m4.4xlarge", "m4.large", `r.yaml:1:8: board: unknown board "m4.large"; did you mean "m4.4xlarge"?; there are m4.4xlarge`},
+		{"no board", "board: m4.4xlarge", "title: x", "r.yaml: board: is missing; there are m4.4xlarge, qemu-amd64"},
+		{"an unknown board", "m4.4xlarge", "m4.large", `r.yaml:1:8: board: unknown board "m4.large"; did you mean "m4.4xlarge"?; there are m4.4xlarge, qemu-amd64`},
 		{"no version", `version: "6.0.5", `, "", `r.yaml:2:9: mongod.version: is missing; want one such as "6.0.5"`},
 		{"half a version", `"6.0.5"`, `"6.0"`, `r.yaml:2:19: mongod.version: want three numbers such as 6.0.5, have "6.0"`},
 		{"no source", `url: "https://example.org/m.tgz", `, "", "r.yaml:2:36: mongod.source: want one of url, file, deb, wheel, have none"},
