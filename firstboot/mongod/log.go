@@ -58,7 +58,7 @@ func line(text []byte) (said string, severe bool) {
 	var doc struct {
 		S, Msg string
 		Attr   struct {
-			Error any
+			Error, Message any
 		}
 	}
 	if json.Unmarshal(text, &doc) != nil || doc.Msg == "" {
@@ -66,13 +66,22 @@ func line(text []byte) (said string, severe bool) {
 		return string(text), len(words) > 1 && (words[1] == "E" || words[1] == "F")
 	}
 	said = doc.Msg
-	switch e := doc.Attr.Error.(type) {
-	case string:
-		said += ": " + e
-	case map[string]any:
-		if m, ok := e["errmsg"].(string); ok {
-			said += ": " + m
+	for _, why := range []any{doc.Attr.Error, doc.Attr.Message} {
+		if reason := reason(why); reason != "" {
+			said += ": " + reason
 		}
 	}
 	return said, doc.S == "E" || doc.S == "F"
+}
+
+// reason is the text in an attribute, which may be one, or a document of the server's or of WiredTiger's that holds one; its first line says it.
+func reason(v any) string {
+	if m, ok := v.(map[string]any); ok {
+		if v, ok = m["errmsg"]; !ok {
+			v = m["msg"]
+		}
+	}
+	text, _ := v.(string)
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return text
 }

@@ -13,6 +13,9 @@ func TestLastWords(t *testing.T) {
 {"s":"I","msg":"Now exiting"}
 `, "DBException in initAndListen, terminating: DBPathInUse: another mongod"},
 		{"an error with a document", `{"s":"F","msg":"Fatal","attr":{"error":{"code":28,"errmsg":"no space"}}}`, "Fatal: no space"},
+		{"a fatal message in many lines", `{"s":"F","msg":"Writing fatal message","attr":{"message":"\nFileStreamFailed: no space left\nbacktrace"}}`, "Writing fatal message: FileStreamFailed: no space left"},
+		{"an error of WiredTiger's", `{"s":"E","msg":"WiredTiger error message","attr":{"error":28,"message":{"msg":"__posix_file_write: No space left on device","error_str":"x"}}}`,
+			"WiredTiger error message: __posix_file_write: No space left on device"},
 		{"an error of the run before", `{"s":"E","msg":"old"}
 {"s":"I","msg":"***** SERVER RESTARTED *****"}
 {"s":"I","msg":"Waiting for connections"}`, "Waiting for connections"},
