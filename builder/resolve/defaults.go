@@ -34,9 +34,9 @@ const (
 var mountOptions = []string{"noatime", "noexec", "nodev", "nosuid"}
 
 // Sizes on the medium. Two kernels with initramfs need 2 × 30 MiB of boot, and FAT32 with clusters of 2 KiB begins at 129 MiB. A system with mongod 6.0 is 65 MiB
-// packed, with 8.0 about 100; its size cannot change later without losing state, so there is room for more than three times that. Not more: the image's hash
-// knows no holes and takes 0.7 s for each GiB. state is grown at first boot.
-var partitions = spec.Partitions{Boot: 256 * size.MiB, System: 384 * size.MiB, State: 64 * size.MiB}
+// packed, with 8.0 about 100; its size cannot change later without losing state, so there is room for more than twice that. Not more: the image's hash knows no
+// holes and takes 0.7 s for each GiB. state is grown at first boot.
+var partitions = spec.Partitions{Boot: 256 * size.MiB, System: 256 * size.MiB, State: 64 * size.MiB}
 
 // What bounds the sizes: FAT32 has at least 65,525 clusters, mke2fs wants room for a journal, and MBR-era tools stop at 2 TiB.
 var smallest = spec.Partitions{Boot: 40 * size.MiB, System: 64 * size.MiB, State: 32 * size.MiB}
