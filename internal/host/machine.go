@@ -27,6 +27,15 @@ type Machine interface {
 	// ResizeExt4 grows a mounted ext4; the kernel does all the work, at most a few MiB of it.
 	ResizeExt4(mounted string, blocks int64) error
 
+	// IsMountPoint tells whether something is mounted on a folder: its device is not that of the folder above.
+	IsMountPoint(path string) (bool, error)
+	// LoadModule puts a module's file into the kernel; one that is there already is no error.
+	LoadModule(file string) error
+	// Allocate makes a file of this length without holes, and of no defined content.
+	Allocate(file string, length size.Size) error
+	// SwapOn lets the kernel swap to a device or file that mkswap has made; the highest priority is used first.
+	SwapOn(path string, priority int) error
+
 	// Run runs a program to its end, see Host.
 	Run(ctx context.Context, c Command) ([]byte, error)
 	// Held tells whether somebody has a block device, or a partition of it, for themselves: a mount, an array, a volume, swap. It is opened for reading only.
@@ -49,7 +58,8 @@ type Machine interface {
 type Mount struct {
 	Source, Target, Type string
 	ReadOnly             bool
-	Data                 string // the file system's own options
+	Data                 string   // the file system's own options
+	Options              []string // noexec, ..., and the file system's own; nil: noatime, nodev, nosuid
 }
 
 // Daemon is a program that stays. It inherits the limits that PID 1 has set.

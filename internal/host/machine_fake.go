@@ -25,6 +25,9 @@ type FakeMachine struct {
 	Taken    map[string]bool                          // devices that somebody has for themselves, beside those that are mounted
 	NVMe     map[string][]byte                        // what the controller of a device says of itself
 
+	loaded []string // modules
+	swaps  []string
+
 	mu        sync.Mutex
 	once      sync.Once
 	begin     time.Time
@@ -66,7 +69,7 @@ func (f *FakeMachine) String() string {
 	for _, path := range slices.Sorted(maps.Keys(f.folders)) {
 		fmt.Fprintf(&b, "folder %s %s\n", path, f.folders[path])
 	}
-	for _, line := range f.resized {
+	for _, line := range slices.Concat(f.resized, f.loaded, f.swaps) {
 		fmt.Fprintln(&b, line)
 	}
 	for _, p := range f.processes {

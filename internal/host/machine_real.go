@@ -72,16 +72,13 @@ func (Real) MakeDir(path string, mode os.FileMode, uid, gid int) error {
 	return os.Chmod(path, mode)
 }
 
-// Mount see Machine. What is mounted for data holds no programs of root's and no devices.
+// Mount see Machine.
 func (Real) Mount(m Mount) error {
-	flags := uintptr(unix.MS_NOATIME | unix.MS_NODEV | unix.MS_NOSUID)
-	if m.ReadOnly {
-		flags |= unix.MS_RDONLY
-	}
+	flags, data := m.flags()
 	if err := os.MkdirAll(m.Target, 0o755); err != nil {
 		return err
 	}
-	if err := unix.Mount(m.Source, m.Target, m.Type, flags, m.Data); err != nil {
+	if err := unix.Mount(m.Source, m.Target, m.Type, flags, data); err != nil {
 		return fmt.Errorf("mount %s on %s as %s: %w", m.Source, m.Target, m.Type, err)
 	}
 	return nil
