@@ -73,7 +73,7 @@ const pipTime = 30 * time.Minute
 // wheel asks the machine's own pip, and so its configured index.
 func (s *Store) wheel(ctx context.Context, from spec.Source) (string, error) {
 	if s.Offline {
-		return "", fmt.Errorf("%s: %w", Name(from), fetch.ErrOffline)
+		return "", fmt.Errorf("%s: %w", from.Name(), fetch.ErrOffline)
 	}
 	dir, clean, err := s.Cache.Temp("wheel")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) wheel(ctx context.Context, from spec.Source) (string, error) {
 	}
 	command, found := pip(s.Host.Look, from, dir)
 	if !found {
-		return "", fmt.Errorf("fetch %s: %w", Name(from), errNoPip)
+		return "", fmt.Errorf("fetch %s: %w", from.Name(), errNoPip)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, pipTime, fmt.Errorf("pip was not done after %s", pipTime))
 	defer cancel()
@@ -94,15 +94,15 @@ func (s *Store) wheel(ctx context.Context, from spec.Source) (string, error) {
 		if errors.As(err, &exit) && strings.Contains(exit.Output, "No module named pip") {
 			err = errNoPip
 		}
-		return "", fmt.Errorf("fetch %s: %w", Name(from), err)
+		return "", fmt.Errorf("fetch %s: %w", from.Name(), err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	if err != nil || len(files) != 1 {
-		return "", fmt.Errorf("fetch %s: have %d wheels from pip, want 1", Name(from), len(files))
+		return "", fmt.Errorf("fetch %s: have %d wheels from pip, want 1", from.Name(), len(files))
 	}
 	kept, err := s.Cache.Keep(files[0], from.SHA256)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", Name(from), err)
+		return "", fmt.Errorf("%s: %w", from.Name(), err)
 	}
 	return kept, nil
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 
 	"grove/builder/cache"
@@ -57,7 +56,7 @@ func (s *Store) Get(ctx context.Context, i spec.Image, count step.Counter) (Bina
 			if err != nil {
 				return err
 			}
-			return s.take(ctx, file, Name(i.Mongod.Source), to, count)
+			return s.take(ctx, file, i.Mongod.Source.Name(), to, count)
 		}})
 	if err != nil {
 		return Binary{}, out, err
@@ -68,19 +67,6 @@ func (s *Store) Get(ctx context.Context, i spec.Image, count step.Counter) (Bina
 	}
 	b := Binary{Path: filepath.Join(dir, "mongod"), Docs: filepath.Join(dir, "doc"), Version: a.Version}
 	return b, out, s.fits(i, b, a)
-}
-
-// Name is what a person knows the source by: `mongodb-linux-x86_64-ubuntu2204-8.0.11.tgz`.
-func Name(s spec.Source) string {
-	switch {
-	case s.URL != "":
-		return path.Base(s.URL)
-	case s.Wheel != "":
-		return "the wheel " + s.Wheel
-	case s.Deb != "":
-		return path.Base(s.Deb)
-	}
-	return filepath.Base(s.File)
 }
 
 // take makes the folder of the part: mongod, doc/, about.json.
@@ -125,20 +111,20 @@ func (s *Store) fits(i spec.Image, b Binary, a about) error {
 	var found diag.Findings
 	if a.Arch != string(i.Board.Arch) {
 		found = append(found, diag.Finding{Key: "mongod.source", Text: fmt.Sprintf("mongod of %s is for %s, the board %s is %s",
-			Name(i.Mongod.Source), a.Arch, i.Board.Name, i.Board.Arch)})
+			i.Mongod.Source.Name(), a.Arch, i.Board.Name, i.Board.Arch)})
 	}
 	want := i.Mongod.Version
 	switch {
 	case a.Version == want:
 	case a.Version != "":
-		found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, the mongod of %s is %s", want, Name(i.Mongod.Source), a.Version)})
+		found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, the mongod of %s is %s", want, i.Mongod.Source.Name(), a.Version)})
 	default:
 		says, err := mentions(b.Path, want)
 		if err != nil {
 			return err
 		}
 		if !says {
-			found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, which stands nowhere in the mongod of %s", want, Name(i.Mongod.Source))})
+			found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, which stands nowhere in the mongod of %s", want, i.Mongod.Source.Name())})
 		}
 	}
 	return found.Err()

@@ -5,7 +5,6 @@ package plan
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"grove/internal/spec"
@@ -33,7 +32,7 @@ func Image(i spec.Image) []step.Step {
 	arch, state := i.Board.Arch, i.Partition("state")
 	return []step.Step{
 		{ID: Index, Name: fmt.Sprintf("read the package index of Debian %s, %s", i.Debian.Suite, arch)},
-		{ID: Mongod, Name: fmt.Sprintf("take mongod %s out of %s", i.Mongod.Version, source(i.Mongod.Source))},
+		{ID: Mongod, Name: fmt.Sprintf("take mongod %s out of %s", i.Mongod.Version, i.Mongod.Source.Name())},
 		{ID: Busybox, Name: fmt.Sprintf("build a busybox of %d u-root commands for %s", len(i.Commands), arch)},
 		{ID: Agent, Name: fmt.Sprintf("build the agent for %s", arch)},
 		{ID: Tools, Name: "unpack the host tools: mksquashfs, mke2fs, grub-mkimage", After: []string{Index}},
@@ -52,17 +51,4 @@ func packing(s spec.System) string {
 		return s.Compression
 	}
 	return fmt.Sprintf("%s level %d", s.Compression, s.Level)
-}
-
-// source names where mongod comes from without the address: the file's own name is what a person knows it by.
-func source(s spec.Source) string {
-	switch {
-	case s.URL != "":
-		return path.Base(s.URL)
-	case s.Wheel != "":
-		return "the wheel " + s.Wheel
-	case s.Deb != "":
-		return path.Base(s.Deb)
-	}
-	return s.File
 }

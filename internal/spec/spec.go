@@ -7,6 +7,7 @@ package spec
 import (
 	"crypto/sha256"
 	"fmt"
+	"path"
 
 	"grove/internal/size"
 )
@@ -100,6 +101,19 @@ type Source struct {
 	Wheel    string `yaml:"wheel,omitempty"`
 	Platform string `yaml:"platform,omitempty"` // of the wheel: manylinux1_x86_64
 	SHA256   string `yaml:"sha256"`
+}
+
+// Name is what a person knows the source by, without the address: mongodb-linux-x86_64-ubuntu2204-8.0.11.tgz, the wheel NAME==VERSION.
+func (s Source) Name() string {
+	switch {
+	case s.URL != "":
+		return path.Base(s.URL)
+	case s.Wheel != "":
+		return "the wheel " + s.Wheel
+	case s.Deb != "":
+		return path.Base(s.Deb)
+	}
+	return path.Base(s.File)
 }
 
 // Append is added to the kernel's command line.
