@@ -17,9 +17,11 @@ func main() {
 		os.Exit(pid1.Ask(name, os.Args[1:]))
 	case len(os.Args) > 1 && os.Args[1] == "agent":
 		os.Exit(agent.Main())
+	case len(os.Args) > 1 && os.Args[1] == "facts":
+		os.Exit(agent.Facts())
 	case os.Getpid() == 1:
 		pid1.Main()
 	}
-	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; there is nothing for a person to call\n")
+	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with the word facts\n")
 	os.Exit(2)
 }

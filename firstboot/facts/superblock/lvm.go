@@ -14,6 +14,7 @@ import (
 // Group is an LVM volume group, as the metadata on one of its physical volumes tells.
 type Group struct {
 	Name, UUID string
+	Sequence   int64 // goes up with every change: of two that differ, the higher is true
 	Tags       []string
 	Size, Free size.Size // Free is right for linear volumes, of which Grove's are
 	PVs        []string  // UUIDs
@@ -113,7 +114,7 @@ func group(top section) *Group {
 	for _, name := range top.names() {
 		in := top.section(name)
 		extent := size.Size(in.number("extent_size")) * 512
-		g := &Group{Name: name, UUID: in.text("id"), Tags: in.list("tags")}
+		g := &Group{Name: name, UUID: in.text("id"), Sequence: in.number("seqno"), Tags: in.list("tags")}
 		pvs, lvs := in.section("physical_volumes"), in.section("logical_volumes")
 		for _, pv := range pvs.names() {
 			g.PVs = append(g.PVs, pvs.section(pv).text("id"))

@@ -76,7 +76,7 @@ func TestRead(t *testing.T) {
 		"md-vdc": member(0, 5), "md-vdd": member(1, 5), "md-vde": member(2, 2), // the faulty one's own superblock is the last that was written to it
 		"pv": {Found: []Found{{Type: "LVM2_member", Offset: 0x218, UUID: "223456-89ab-8def-8123-4567-89ab-cdef01"}}},
 		"group": {Found: []Found{{Type: "LVM2_member", Offset: 0x218, UUID: "123456-89ab-8def-8123-4567-89ab-cdef01", Group: &Group{
-			Name: "grove", UUID: "zOwy2f-44fQ-jKFE-qaoJ-MLTm-k7MG-5k0WDW", Tags: []string{"grove_cluster_prod", "grove_node_db7"},
+			Name: "grove", UUID: "zOwy2f-44fQ-jKFE-qaoJ-MLTm-k7MG-5k0WDW", Sequence: 3, Tags: []string{"grove_cluster_prod", "grove_node_db7"},
 			Size: 252 * size.MiB, Free: 16 * size.MiB, PVs: []string{"123456-89ab-8def-8123-4567-89ab-cdef01"},
 			Volumes: []Volume{{"data", "J08jFX-X0Ne-PA4h-jwjN-YMEf-G4ET-AAts0f", 224 * size.MiB}, {"log", "rjndx1-O0MT-GP88-6lO1-tRDm-eAVQ-st1Y68", 12 * size.MiB}}}}}},
 		"gpt": {Table: &Table{Kind: "gpt", ID: uuid, Parts: []Part{

@@ -1,17 +1,18 @@
 // Package zeros looks for a byte that is not 0 on a device, to tell a disk that was never written from one that only looks so: a lost superblock, encryption
 // without a header, the data of an array whose superblock is elsewhere.
 //
-// A device of up to 64 MiB is read whole. Of a larger one are read
+// A device of up to 16 MiB is read whole. Of a larger one are read
 //
 //   - the first and the last MiB, where partition tables, superblocks and their copies are;
 //   - the places where ext4, XFS, Btrfs and NTFS keep further copies, and 64 KiB around every sixteenth;
-//   - one sample of 4 KiB at a random place in each of 2048 equal stretches.
+//   - one sample of 4 KiB at a random place in each of 1024 equal stretches.
 //
-// So data without a gap is found for certain if it is as long as two stretches: 2 MiB on a disk of 2 GiB, 1 GiB on one of 1 TiB. A shorter piece is found with the
-// probability of its share of a stretch, and a disk of which a share f is written here and there is missed with (1-f)^2048: 12 % at one thousandth, 1 in 10^9 at
-// one hundredth. What is less than that has to be known by its signature, which is the affair of others.
+// So data without a gap is found for certain if it is as long as two stretches: 4 MiB on a disk of 2 GiB, 2 GiB on one of 1 TiB. A shorter piece is found with the
+// probability of its share of a stretch, and a disk of which a share f is written here and there is missed with (1-f)^1024: 36 % at one thousandth, 1 in
+// 30,000 at one hundredth. What is less than that has to be known by its signature, which is the affair of others.
 //
-// It costs about 5 MiB of reading. Places follow from the device's size alone, so that a second look sees the same.
+// It costs 7 MiB of reading in some 1100 pieces: in a node under TCG 0.4 s of a virtio disk while both processors are taken otherwise, 0.6 s of NVMe, 3.5 s of a USB
+// stick, which answers one at a time. Places follow from the device's size alone, so that a second look sees the same.
 package zeros
 
 import (
@@ -30,9 +31,9 @@ import (
 )
 
 const (
-	whole   = 64 * size.MiB
+	whole   = 16 * size.MiB
 	ends    = size.MiB
-	samples = 2048
+	samples = 1024
 	sample  = 4 * size.KiB
 	window  = 64 * size.KiB // around the places that are known but for a rounding, and the most that is read at once
 )

@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"grove/firstboot/facts"
+	"grove/firstboot/plan/identity"
+	"grove/firstboot/status"
+	"grove/internal/host"
+	"grove/internal/spec"
+)
+
+// looking is how long a look at all disks may take: one that does not answer keeps the kernel busy for half a minute.
+const looking = 2 * time.Minute
+
+// Facts prints, as JSON, what a node has: its disks, what is on them and what that makes of them. It gives the exit code.
+func Facts() int {
+	ctx, cancel := context.WithTimeout(context.Background(), looking)
+	defer cancel()
+	var image spec.Node
+	data, err := os.ReadFile("/etc/grove/image.json")
+	if err == nil {
+		err = json.Unmarshal(data, &image)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "read what this image is: %v\n", err)
+		return 1
+	}
+	have, err := facts.Look(ctx, host.Real{}, "")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	who := identity.Identity{Cluster: image.Cluster, Node: status.Read(status.File).Node}
+	have.Disks = facts.Classify(have, facts.Who{Identity: who, Medium: image.DiskID})
+	out, err := json.MarshalIndent(have, "", "  ")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(string(out))
+	return 0
+}
