@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"grove/builder/lab"
 	"grove/internal/host"
 )
 
@@ -22,6 +24,12 @@ type bench struct {
 	grove string
 	dir   string
 	demo  string
+
+	turn   sync.Mutex // held while an image of a layout is built
+	images map[string]lab.Image
+
+	recording sync.Mutex // held while disks of another node are recorded
+	records   string     // the folder that they are in
 }
 
 func newBench(ctx context.Context) (*bench, error) {
@@ -29,7 +37,7 @@ func newBench(ctx context.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{dir: dir, grove: filepath.Join(dir, "grove")}
+	b := &bench{dir: dir, grove: filepath.Join(dir, "grove"), images: map[string]lab.Image{}}
 	_, err = b.host.Run(ctx, host.Command{Path: "go", Args: []string{"build", "-trimpath", "-o", b.grove, "./builder"}, Env: []string{"CGO_ENABLED=0"}})
 	return b, err
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,6 +24,7 @@ type check struct {
 	says   string        // what holds
 	notCI  string        // why CI leaves it out; empty when it does not
 	within time.Duration // after which it has failed
+	beside bool          // may run beside another that may; it measures no time against a limit
 	run    func(ctx context.Context, b *bench) (figure string, err error)
 }
 
@@ -45,7 +47,7 @@ func main() {
 
 func chosen(only string) []check {
 	var some []check
-	for _, c := range a1() {
+	for _, c := range append(a1(), a2()...) {
 		for _, want := range strings.Split(only, ",") {
 			if c.name == want || want == "" || strings.HasPrefix(c.name, want+".") {
 				some = append(some, c)
@@ -65,32 +67,64 @@ func all(ctx context.Context, checks []check, ci bool) int {
 	if os.Getenv("KEEP") == "" { // KEEP=1 leaves images and logs to be looked at
 		defer b.close()
 	}
-	var passed, failed int
 	var left []string
+	var some []check
 	for _, c := range checks {
 		if ci && c.notCI != "" {
 			left = append(left, fmt.Sprintf("%s (%s)", c.name, c.notCI))
-			continue
-		}
-		if one(ctx, c, b) {
-			passed++
 		} else {
-			failed++
+			some = append(some, c)
 		}
-		if ctx.Err() != nil {
-			fmt.Println("accept: interrupted")
-			return 130
-		}
+	}
+	passed, failed := inLanes(ctx, some, b)
+	if ctx.Err() != nil {
+		fmt.Println("accept: interrupted")
+		return 130
 	}
 	if len(left) > 0 {
 		fmt.Println("left out by CI:", strings.Join(left, ", "))
 	}
-	if passed+failed == 0 {
+	if len(some) == 0 {
 		fmt.Println("accept: no check is called so; accept -list names them")
 		return 2
 	}
 	fmt.Printf("%d passed, %d failed\n", passed, failed)
 	return min(failed, 1)
+}
+
+// inLanes runs checks one after the other, and two at once where both allow it: a node in QEMU has use for one processor and a half.
+func inLanes(ctx context.Context, checks []check, b *bench) (passed, failed int) {
+	const lanes = 2
+	free := make(chan struct{}, lanes)
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	for _, c := range checks {
+		take := 1
+		if !c.beside {
+			take = lanes
+		}
+		for range take {
+			free <- struct{}{}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		running.Go(func() {
+			ok := one(ctx, c, b)
+			mu.Lock()
+			defer mu.Unlock()
+			if ok {
+				passed++
+			} else {
+				failed++
+			}
+			for range take {
+				<-free
+			}
+		})
+	}
+	running.Wait()
+	return passed, failed
 }
 
 func one(ctx context.Context, c check, b *bench) bool {
@@ -99,13 +133,14 @@ func one(ctx context.Context, c check, b *bench) bool {
 	defer cancel()
 	figure, err := c.run(ctx, b)
 	took := time.Since(start).Seconds()
+	verdict, below := "ok    ", figure
 	if err != nil {
-		fmt.Printf("FAILED %-16s %s (%.1f s)\n       %s\n", c.name, c.says, took, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "\n       "))
-		return false
+		verdict, below = "FAILED", strings.TrimSpace(err.Error())
 	}
-	fmt.Printf("ok     %-16s %s (%.1f s)\n", c.name, c.says, took)
-	if figure != "" {
-		fmt.Printf("       %s\n", strings.ReplaceAll(figure, "\n", "\n       "))
+	text := fmt.Sprintf("%s %-16s %s (%.1f s)\n", verdict, c.name, c.says, took)
+	if below != "" {
+		text += "       " + strings.ReplaceAll(below, "\n", "\n       ") + "\n"
 	}
-	return true
+	fmt.Print(text) // in one piece: two checks may end at once
+	return err == nil
 }

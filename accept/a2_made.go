@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"grove/builder/lab/bay"
+	"grove/builder/lab/probe"
+)
+
+// made is a layout's way from blank disks to a mongod that serves from them.
+func made(l layout) func(context.Context, *bench) (string, error) {
+	return func(ctx context.Context, b *bench) (string, error) {
+		r, err := b.rig(ctx, l, "db1", l.disks)
+		if err != nil {
+			return "", err
+		}
+		defer r.close(ctx)
+		figure, err := r.serves(ctx, l)
+		return figure, r.blame(err)
+	}
+}
+
+// serves looks at all that a layout promises, and measures it.
+func (r *rig) serves(ctx context.Context, l layout) (string, error) {
+	ready, err := r.ready(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := r.lab.Wait(ctx); err != nil {
+		return "", err
+	}
+	v, err := r.look(ctx)
+	if err == nil {
+		err = r.holds(ctx, v)
+	}
+	if err == nil {
+		err = v.wants(l.want)
+	}
+	if err == nil {
+		err = r.keeps(ctx, "first")
+	}
+	if err != nil {
+		return "", err
+	}
+	s, err := r.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if s.Phase != "serving" || len(s.Problems) > 0 || len(s.Storage.Refused) > 0 {
+		return "", fmt.Errorf("status: %+v; want it serving without a problem", s)
+	}
+	if rss := float64(s.Agent.RSS) / (1 << 20); rss > 40 {
+		return "", fmt.Errorf("the agent takes %.1f MiB; want at most 40", rss)
+	}
+	return fmt.Sprintf("mounted %.1f s after the agent's start, agent RSS %.1f MiB; mongod answers %s", ready-s.Agent.Started, float64(s.Agent.RSS)/(1<<20), r.lab.Nodes()[0].Times), nil
+}
+
+// keeps writes a document that is on disk when it returns, and reads it.
+func (r *rig) keeps(ctx context.Context, mark string) error {
+	if err := probe.Write(ctx, r.forward(), mark); err != nil {
+		return err
+	}
+	return probe.Read(ctx, r.forward(), mark)
+}
+
+// idle is a layout whose mongod never starts, so that all that is written to the disks is the agent's doing.
+func idle(l layout) layout {
+	l.name += "-idle"
+	l.mongod = "    setParameter: {noSuchParameter: 1}\n"
+	return l
+}
+
+// secondBoot counts what is written to the data disks by a boot that has nothing to do, until long after mongod would have started. mongod gives up at its command line: the disks
+// are the agent's alone.
+func secondBoot(l layout) func(context.Context, *bench) (string, error) {
+	return func(ctx context.Context, b *bench) (string, error) {
+		r, err := b.rig(ctx, idle(l), "db1", l.disks)
+		if err != nil {
+			return "", err
+		}
+		defer r.close(ctx)
+		figure, err := r.writesNothing(ctx)
+		return figure, r.blame(err)
+	}
+}
+
+func (r *rig) writesNothing(ctx context.Context) (string, error) {
+	if _, err := r.ready(ctx); err != nil {
+		return "", err
+	}
+	if err := r.synced(ctx); err != nil {
+		return "", err
+	}
+	if err := r.again(ctx); err != nil {
+		return "", err
+	}
+	if _, err := r.ready(ctx); err != nil {
+		return "", err
+	}
+	if _, err := r.lab.Expect(ctx, r.node, regexp.MustCompile(`grove \d+\.\d\d mongod: [^\n]*\n`)); err != nil {
+		return "", err
+	}
+	var counts []string
+	for _, name := range r.bay.Names() {
+		dev, err := r.device(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		stat, err := r.sh(ctx, "cat /sys/block/"+dev+"/stat")
+		if err != nil {
+			return "", err
+		}
+		f := strings.Fields(stat) // Documentation/block/stat.rst: the seventh is the number of sectors written
+		if len(f) < 7 || f[2] == "0" {
+			return "", fmt.Errorf("%s: %q has no reads", dev, stat)
+		}
+		counts = append(counts, dev+": "+f[6]+" sectors written")
+		if f[6] != "0" {
+			err = errors.New(strings.Join(counts, ", "))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	plan, err := r.sh(ctx, "/init plan --json")
+	if err != nil {
+		return "", err
+	}
+	if !regexp.MustCompile(`"acts": *(\[\]|null)`).MatchString(plan) || regexp.MustCompile(`"(kind|sentence)"`).MatchString(plan) {
+		return "", fmt.Errorf("the plan of a second boot: %s; want nothing in it", plan)
+	}
+	return strings.Join(counts, ", ") + "; plan empty", nil
+}
+
+// synced waits for the end of an array's first resync, which writes as long as it runs.
+func (r *rig) synced(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("not in sync within 3 minutes"))
+	defer cancel()
+	for {
+		stat, err := r.sh(ctx, "if test -e /proc/mdstat; then cat /proc/mdstat; fi")
+		if err != nil {
+			return err
+		}
+		if !regexp.MustCompile(`resync|recovery`).MatchString(stat) {
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s", context.Cause(ctx), stat)
+		}
+	}
+}
+
+// device is what the node's kernel calls a disk, by its serial.
+func (r *rig) device(ctx context.Context, name string) (string, error) {
+	d, err := r.bay.Machine(name)
+	if err != nil {
+		return "", err
+	}
+	out, err := r.sh(ctx, `for d in /sys/block/*; do for s in $d/serial $d/device/serial; do if test -e $s; then echo $d $(cat $s); fi; done; done`)
+	if err != nil {
+		return "", err
+	}
+	for _, line := range strings.Split(out, "\n") {
+		if f := strings.Fields(line); len(f) == 2 && f[1] == d.Serial {
+			return strings.TrimPrefix(f[0], "/sys/block/"), nil
+		}
+	}
+	return "", fmt.Errorf("no disk with the serial %s: %s", d.Serial, out)
+}
+
+// shuffled is 2.6.
+func shuffled(ctx context.Context, b *bench) (string, error) {
+	l := raid10LVM
+	l.name, l.disks = "raid10-serials", nil
+	l.yaml = strings.Replace(l.yaml, "[xvdb, xvdc, xvdd, xvde]", "[{serial: s1}, {serial: s2}, {serial: s3}, {serial: s4}]", 1)
+	for _, serial := range []string{"s1", "s2", "s3", "s4"} {
+		l.disks = append(l.disks, bay.Disk{Name: serial, Size: four()[0].Size})
+	}
+	r, err := b.rig(ctx, l, "db1", l.disks)
+	if err != nil {
+		return "", err
+	}
+	defer r.close(ctx)
+	figure, err := r.shuffles(ctx)
+	return figure, r.blame(err)
+}
+
+func (r *rig) shuffles(ctx context.Context) (string, error) {
+	var first view
+	var firstNames string
+	var figures []string
+	for _, order := range [][]string{{bay.Medium, "s1", "s2", "s3", "s4"}, {"s4", "s2", bay.Medium, "s3", "s1"}, {"s3", bay.Medium, "s1", "s4", "s2"}} {
+		if first != nil {
+			if err := r.lab.PowerOff(ctx, r.node); err != nil {
+				return "", err
+			}
+			if err := r.bay.Order(order...); err != nil {
+				return "", err
+			}
+			if err := r.lab.Start(ctx, r.node); err != nil {
+				return "", err
+			}
+		}
+		if _, err := r.ready(ctx); err != nil {
+			return "", err
+		}
+		v, err := r.look(ctx)
+		if err != nil {
+			return "", err
+		}
+		var names []string
+		for _, serial := range []string{"s1", "s2", "s3", "s4"} {
+			dev, err := r.device(ctx, serial)
+			if err != nil {
+				return "", err
+			}
+			names = append(names, dev)
+		}
+		now := strings.Join(names, " ")
+		figures = append(figures, now)
+		if first == nil {
+			first, firstNames = v, now
+			continue
+		}
+		if now == firstNames {
+			return "", fmt.Errorf("the names did not change: %s", now)
+		}
+		if v.String() != first.String() {
+			return "", fmt.Errorf("with s1 to s4 as %s it was\n%s\nand with %s it is\n%s", firstNames, first, now, v)
+		}
+	}
+	return "s1 to s4 were " + strings.Join(figures, ", then ") + ": same arrays, same mounts", nil
+}
