@@ -155,7 +155,7 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	if err != nil {
 		return lab.Config{}, 0, err
 	}
-	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a)}, Firmware: f.firmware, Bus: f.disk,
+	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a), Storage: booted(a).Storage != nil}, Firmware: f.firmware, Bus: f.disk,
 		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
 	disks, err := f.disks(a)

@@ -29,6 +29,8 @@ type Image struct {
 	Name string
 	Path string
 	Lab  spec.Lab
+
+	Storage bool // the node makes something of data disks before it starts mongod
 }
 
 // Config is what to boot. What is left zero has the default named here.

@@ -72,7 +72,7 @@ func (n *node) prepare(ctx context.Context) error {
 	if err := n.writePersonal(); err != nil {
 		return err
 	}
-	if n.bay, err = bay.New(n.dir, n.seat.Name, n.disks()); err != nil {
+	if n.bay, err = bay.New(n.config.Host, n.dir, n.seat.Name, n.disks()); err != nil {
 		return err
 	}
 	return n.makeOverlay(ctx)

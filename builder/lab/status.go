@@ -12,13 +12,14 @@ import (
 // Status is a node as it is now.
 type Status struct {
 	Name    string     `json:"name"`
-	State   string     `json:"state"`   // off, booting, ready or failed
-	PID     int        `json:"pid"`     // of its QEMU
-	Address string     `json:"address"` // in the lab's network
-	Forward string     `json:"forward"` // mongod's, on this machine
-	Version string     `json:"version"` // mongod's, once it answers
-	Serial  string     `json:"serial"`  // the console's log
-	Times   boot.Times `json:"times"`   // of the last boot
+	State   string     `json:"state"`             // off, booting, ready or failed
+	PID     int        `json:"pid"`               // of its QEMU
+	Address string     `json:"address"`           // in the lab's network
+	Forward string     `json:"forward"`           // mongod's, on this machine
+	Version string     `json:"version"`           // mongod's, once it answers
+	Serial  string     `json:"serial"`            // the console's log
+	Storage string     `json:"storage,omitempty"` // what the node said last of its data disks
+	Times   boot.Times `json:"times"`             // of the last boot
 	Fault   string     `json:"fault,omitempty"`
 }
 
@@ -42,6 +43,11 @@ func (n *node) status() Status {
 	s := Status{
 		Name: n.seat.Name, State: "booting", PID: p.process.PID(), Forward: n.forward, Version: facts.Version, Serial: n.path(serialLog), Times: facts.Times,
 		Address: net.JoinHostPort(n.seat.IP, fmt.Sprint(mongodPort)),
+	}
+	for _, line := range facts.Lines {
+		if line.Topic == "storage" {
+			s.Storage = line.Text
+		}
 	}
 	switch {
 	case facts.Fault != nil:

@@ -4,17 +4,15 @@
 package bay
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"grove/internal/host"
 	"grove/internal/size"
 )
 
@@ -33,6 +31,7 @@ const Medium = "medium"
 
 // Bay may be used from any goroutine.
 type Bay struct {
+	host      host.Host
 	dir, node string
 
 	mu    sync.Mutex
@@ -47,8 +46,8 @@ type slot struct {
 }
 
 // New makes the files. dir is where they lie, as NODE.NAME.disk.
-func New(dir, node string, disks []Disk) (*Bay, error) {
-	b := &Bay{dir: dir, node: node, disks: []*slot{{Disk: Disk{Name: Medium}}}}
+func New(h host.Host, dir, node string, disks []Disk) (*Bay, error) {
+	b := &Bay{host: h, dir: dir, node: node, disks: []*slot{{Disk: Disk{Name: Medium}}}}
 	for n, d := range disks {
 		d, err := d.complete(n + 1)
 		if err != nil {
@@ -167,24 +166,6 @@ func (b *Bay) Order(names ...string) error {
 	}
 	b.disks = order
 	return nil
-}
-
-// Sum is the SHA-256 of a whole disk, holes and all, as it is now. A node that is on may be writing to it.
-func (b *Bay) Sum(name string) (string, error) {
-	path, err := b.File(name)
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read disk %s of %s: %w", name, b.node, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // File is where a disk's content lies.

@@ -1,8 +1,7 @@
 package bay
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"grove/builder/lab/qemu"
+	"grove/internal/host"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
 
 func bay(t *testing.T, disks ...Disk) *Bay {
 	t.Helper()
-	b, err := New(t.TempDir(), "db1", disks)
+	b, err := New(host.Real{}, t.TempDir(), "db1", disks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +76,12 @@ func TestContents(t *testing.T) {
 	}
 	b := bay(t, Disk{File: file}, Disk{File: file, Size: 4 * size.MiB}, Disk{Size: 4 * size.MiB})
 	for name, want := range map[string][]byte{"d1": content, "d2": append(append([]byte(nil), content...), make([]byte, size.MiB)...), "d3": make([]byte, 4*size.MiB)} {
-		sum := sha256.Sum256(want)
-		if got, err := b.Sum(name); err != nil || got != hex.EncodeToString(sum[:]) {
-			t.Errorf("%s: got %s, %v; want the content and zeros after it", name, got, err)
+		path, err := b.File(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v; want the content and zeros after it", name, err)
 		}
 	}
 	path, err := b.File("d1")
@@ -88,16 +91,53 @@ func TestContents(t *testing.T) {
 	if err := b.Replace("d1", Disk{}); err != nil {
 		t.Fatal(err)
 	}
-	if sum := sha256.Sum256(make([]byte, 3*size.MiB)); true {
-		if got, _ := b.Sum("d1"); got != hex.EncodeToString(sum[:]) {
-			t.Error("a disk put into the place of another is not blank, or not as large")
-		}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, make([]byte, 3*size.MiB)) {
+		t.Errorf("a disk put into the place of another is not blank, or not as large: %v", err)
 	}
 	if err := b.Remove(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file is left")
+	}
+}
+
+func TestSumsAreOfTheContent(t *testing.T) {
+	b := bay(t, Disk{Size: 4 * size.MiB}, Disk{Size: 4 * size.MiB}, Disk{Size: 5 * size.MiB})
+	write := func(name string, at int64, text string) string {
+		t.Helper()
+		path, _ := b.File(name)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt([]byte(text), at); err != nil {
+			t.Fatal(err)
+		}
+		s, err := b.Sum(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	blank := write("d1", 0, "")
+	for _, c := range []struct {
+		name      string
+		got, want string
+		equal     bool
+	}{
+		{"two blank disks", write("d2", 0, ""), blank, true},
+		{"a larger one", write("d3", 0, ""), blank, false},
+		{"zeros written into a hole", write("d1", 1<<20, string(make([]byte, 200<<10))), blank, true},
+		{"a byte", write("d1", 3<<20+17, "x"), blank, false},
+		{"the same byte", write("d2", 3<<20+17, "x"), write("d1", 0, ""), true},
+		{"the same byte elsewhere", write("d2", 3<<20+17, "\x00x"), write("d1", 0, ""), false},
+		{"the last byte of all", write("d2", 4<<20-1, "x"), write("d2", 0, ""), true},
+	} {
+		if (c.got == c.want) != c.equal {
+			t.Errorf("%s: equal %v; want %v", c.name, !c.equal, c.equal)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package trial puts an image to the test in the lab and gives a verdict: it boots, mongod answers from outside and keeps what is written, the node
-// stops in order; on demand, a cut of the power loses nothing that was acknowledged.
+// stops in order; with data disks it has mounted them first; on demand, a cut of the power loses nothing that was acknowledged.
 //
 // A node that fails is a verdict, not an error. The lab's folder keeps the verdict as junit.xml beside the consoles' logs.
 package trial
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"grove/builder/lab"
@@ -72,6 +73,9 @@ func (r run) all(ctx context.Context) {
 	if !r.answers(ctx, "mongod answers a ping from outside") {
 		return
 	}
+	if r.config.Image.Storage && !r.each(ctx, "the data disks are ready", ready) {
+		return
+	}
 	if !r.each(ctx, "a document is written, journaled and read back", r.keeps) {
 		return
 	}
@@ -110,6 +114,14 @@ func (r run) each(ctx context.Context, name string, do func(context.Context, lab
 		r.verdict.Checks = append(r.verdict.Checks, check)
 	}
 	return all
+}
+
+// ready goes by the node's last word: mongod is not started before, so that it serves from them.
+func ready(_ context.Context, n lab.Status) error {
+	if !strings.HasPrefix(n.Storage, "ready: ") {
+		return fmt.Errorf("the node said last of them: %q", n.Storage)
+	}
+	return nil
 }
 
 func (r run) keeps(ctx context.Context, n lab.Status) error {

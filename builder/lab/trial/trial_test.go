@@ -114,3 +114,19 @@ func TestAVerdictWithoutAnyCheckHasNotPassed(t *testing.T) {
 		}
 	}
 }
+
+func TestDisksAreReadyBeforeMongod(t *testing.T) {
+	for _, c := range []struct{ said, want string }{
+		{"ready: /data ext4 on /dev/vdb", ""},
+		{"refused: vdb is not blank", `the node said last of them: "refused: vdb is not blank"`},
+		{"", `the node said last of them: ""`},
+	} {
+		got := ""
+		if err := ready(context.Background(), lab.Status{Storage: c.said}); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q: got %q; want %q", c.said, got, c.want)
+		}
+	}
+}
