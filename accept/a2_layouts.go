@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"grove/builder/artifact"
 	"grove/builder/lab"
@@ -17,13 +16,12 @@ import (
 
 // layout is what a recipe makes of disks, and what must then be seen inside the node.
 type layout struct {
-	name   string
-	says   string
-	board  string // m4.4xlarge
-	yaml   string // added to the demo's recipe
-	mongod string // added to its mongod.config
-	disks  []bay.Disk
-	want   []sight
+	name  string
+	says  string
+	board string // m4.4xlarge
+	yaml  string // added to the demo's recipe
+	disks []bay.Disk
+	want  []sight
 }
 
 // sight is a pattern in one part of a view; every one has to be found.
@@ -113,7 +111,6 @@ func (b *bench) of(ctx context.Context, l layout) (lab.Image, error) {
 	if err != nil {
 		return lab.Image{}, err
 	}
-	text = []byte(strings.Replace(string(text), "    security:", l.mongod+"    security:", 1))
 	dir := filepath.Dir(demo)
 	file := filepath.Join(dir, l.name+".yaml")
 	if err := os.WriteFile(file, append(text, cluster+l.yaml...), 0o644); err != nil {

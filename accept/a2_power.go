@@ -57,6 +57,9 @@ func (b *bench) course(ctx context.Context, l layout) (c course, err error) {
 	return c, r.blame(err)
 }
 
+// recordNumber stands behind an act that has a record in the journal.
+var recordNumber = regexp.MustCompile(` \(journal \d+\)$`)
+
 // points makes the table: the power goes when a step begins, in the middle of it, and when it is done, and a second after all is ready, while an array is still being made
 // equal.
 func (c course) points() (all []point) {
@@ -65,6 +68,7 @@ func (c course) points() (all []point) {
 		if !begins {
 			continue
 		}
+		name = recordNumber.ReplaceAllString(name, "")
 		all = append(all, point{name: "as it begins: " + name, line: `begins: ` + regexp.QuoteMeta(name)})
 		for _, later := range c.said[n:] {
 			if later.text == "done: "+name {

@@ -70,7 +70,7 @@ func (r *rig) says(ctx context.Context, pattern string) (uptime float64, words s
 
 // ready waits until the disks are mounted; what else the agent may settle on is an error.
 func (r *rig) ready(ctx context.Context) (uptime float64, err error) {
-	uptime, words, err := r.says(ctx, `ready|refused|gives up`)
+	uptime, words, err := r.says(ctx, `ready|refused|[^\n]*; it is tried again`)
 	if err == nil && !strings.HasPrefix(words, "ready") {
 		err = errors.New("storage: " + words)
 	}
@@ -110,6 +110,12 @@ type page struct {
 			Since    float64 `json:"since"`
 		} `json:"arrays"`
 		Refused []refusal `json:"refused"`
+		ReadyS  float64   `json:"ready_s"`
+		Written []struct {
+			Disk    string `json:"disk"`
+			Sectors int64  `json:"sectors"`
+			AtMount int64  `json:"at_mount"`
+		} `json:"written"`
 	} `json:"storage"`
 }
 

@@ -43,7 +43,7 @@ unused devices: <none>`
 }
 
 func TestPointsOfACourse(t *testing.T) {
-	c := course{said: []saying{{1, "waits for vdb"}, {2, "begins: make ext4 on vdb"}, {4, "done: make ext4 on vdb"}, {5, "ready: /data"}}}
+	c := course{said: []saying{{1, "waits for vdb"}, {2, "begins: make ext4 on vdb (journal 1)"}, {4, "done: make ext4 on vdb"}, {5, "ready: /data"}}}
 	want := []point{
 		{"as it begins: make ext4 on vdb", `begins: make ext4 on vdb`, 0},
 		{"1.00 s into it: make ext4 on vdb", `begins: make ext4 on vdb`, time.Second},
