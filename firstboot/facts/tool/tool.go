@@ -15,7 +15,7 @@ import (
 	"grove/internal/host"
 )
 
-// blkid's exit codes with -p (blkid(8)). 2 is also that of a device that it can't open: then it says so.
+// blkid's exit codes with -p (blkid(8)). 2 is also that of a device that it cannot open, and version 2.38 says not a word then: wipefs does, and so both are asked.
 const (
 	blkidNothing    = 2
 	blkidAmbivalent = 8
