@@ -64,7 +64,7 @@ func TestThePowerIsCutAtALine(t *testing.T) {
 			if err := l.Type("node1", "storage: begins"); err != nil {
 				t.Fatal(err)
 			}
-			line, err := cut.Wait(within(t, 10*time.Second))
+			line, err := cut.Wait(within(t, time.Minute))
 			if err != nil || line != "> storage: begins" {
 				t.Errorf("got %q, %v; want the line", line, err)
 			}

@@ -95,7 +95,7 @@ func (m *Monitor) deletion(id string) <-chan struct{} {
 
 // ask sends a command and waits for its reply, 10 seconds at most.
 func (m *Monitor) ask(ctx context.Context, command string, arguments map[string]any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("no reply within 10 s"))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no reply within 60 s"))
 	defer cancel()
 	m.turn.Lock()
 	defer m.turn.Unlock()
