@@ -36,9 +36,12 @@ type Disk struct {
 
 // Journal is all records, the oldest first, with the folder that they are kept in.
 type Journal struct {
-	Records []Record
+	records []Record
 	folder  string
 }
+
+// All gives the records.
+func (j *Journal) All() []Record { return slices.Clone(j.records) }
 
 // Read gives what is there; a folder that does not exist is a journal without records. A file that can't be read is an error: it may be the one that counts.
 func Read(folder string) (*Journal, error) {
@@ -59,9 +62,9 @@ func Read(folder string) (*Journal, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal, %s: %w", file, err)
 		}
-		j.Records = append(j.Records, r)
+		j.records = append(j.records, r)
 	}
-	slices.SortFunc(j.Records, func(a, b Record) int { return a.Number - b.Number })
+	slices.SortFunc(j.records, func(a, b Record) int { return a.Number - b.Number })
 	return j, nil
 }
 
@@ -70,28 +73,28 @@ func (j *Journal) file(number int) string { return fmt.Sprintf("%s/%04d.json", j
 // Begin writes a record before its act, and gives its number.
 func (j *Journal) Begin(r Record) (number int, err error) {
 	r.Number, r.Done = 1, false
-	if n := len(j.Records); n > 0 {
-		r.Number = j.Records[n-1].Number + 1
+	if n := len(j.records); n > 0 {
+		r.Number = j.records[n-1].Number + 1
 	}
 	if err := j.write(r); err != nil {
 		return 0, err
 	}
-	j.Records = append(j.Records, r)
+	j.records = append(j.records, r)
 	return r.Number, nil
 }
 
 // End says that the act of a record came to its end.
 func (j *Journal) End(number int) error {
-	at := slices.IndexFunc(j.Records, func(r Record) bool { return r.Number == number })
+	at := slices.IndexFunc(j.records, func(r Record) bool { return r.Number == number })
 	if at < 0 {
 		return fmt.Errorf("BUG: end record %d of the journal: there is none", number)
 	}
-	r := j.Records[at]
+	r := j.records[at]
 	r.Done = true
 	if err := j.write(r); err != nil {
 		return err
 	}
-	j.Records[at] = r
+	j.records[at] = r
 	return nil
 }
 

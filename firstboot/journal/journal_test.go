@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func read(t *testing.T, folder string) *Journal {
@@ -35,10 +34,10 @@ func TestRecordsAreThereAfterALossOfPower(t *testing.T) {
 	first, second := made, made
 	first.Number, first.Done, second.Number = 1, true, 2
 	again := read(t, folder)
-	if diff := cmp.Diff([]Record{first, second}, again.Records); diff != "" {
+	if diff := cmp.Diff([]Record{first, second}, again.All()); diff != "" {
 		t.Errorf("want - got +\n%s", diff)
 	}
-	if diff := cmp.Diff(j, again, cmpopts.IgnoreUnexported(Journal{})); diff != "" {
+	if diff := cmp.Diff(j.All(), again.All()); diff != "" {
 		t.Errorf("in memory - read +\n%s", diff)
 	}
 	if n, err := again.Begin(made); n != 3 || err != nil {
@@ -52,8 +51,8 @@ func TestWhatWasCutOffBeforeItsNameIsNoRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := read(t, folder)
-	if n, err := j.Begin(Record{}); n != 1 || err != nil || len(j.Records) != 1 {
-		t.Errorf("got %d, %v, %d records", n, err, len(j.Records))
+	if n, err := j.Begin(Record{}); n != 1 || err != nil || len(j.All()) != 1 {
+		t.Errorf("got %d, %v, %d records", n, err, len(j.All()))
 	}
 }
 
@@ -75,8 +74,8 @@ func TestJournalThatCannotBeWrittenSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := read(t, file+"/journal")
-	if _, err := j.Begin(Record{}); err == nil || len(j.Records) != 0 {
-		t.Errorf("got %v, %d records", err, len(j.Records))
+	if _, err := j.Begin(Record{}); err == nil || len(j.All()) != 0 {
+		t.Errorf("got %v, %d records", err, len(j.All()))
 	}
 	if err := j.End(7); err == nil {
 		t.Error("a record that is not there was ended")
