@@ -19,6 +19,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/status"
 	"grove/internal/host"
+	"grove/internal/mongoconf"
 	"grove/internal/spec"
 )
 
@@ -36,6 +37,8 @@ type Agent struct {
 	medium disk.Medium
 	page   page
 	naming naming
+	places mongoconf.Places
+	site   *site // nil when the image asks for no disks
 }
 
 // mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.

@@ -185,6 +185,8 @@ func TestBoot(t *testing.T) {
 			Agent:  status.Agent{PID: 1, RSS: int64(10 * size.MiB)},
 			Mongod: status.Mongod{Version: "6.0.5", PID: 100, State: "ready", Port: 27017, Since: 5, ReadyAfterS: 5},
 			State:  status.State{Device: n.root + "/dev/vda2", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}, Problems: []string{}, Updated: 5}
+		want.Storage = status.Storage{Plan: []string{}, Done: []string{}, Waits: []string{}, Notes: []string{}, Refused: []status.Refusal{}, Arrays: []status.Array{},
+			Mounts: []status.Mount{}, Swaps: []status.Swap{}, Written: []status.Written{}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("want - got +\n%s", diff)
 		}
@@ -279,7 +281,7 @@ func TestNodeStaysUpWithout(t *testing.T) {
 			"mongod: start /usr/bin/mongod: file does not exist", "waiting", "grove-aabbcc"},
 		{"a configuration that can be", func(n *bench) {
 			n.file("etc/grove/image.json", `{"disk_id": "`+guid+`", "mongod": {"version": "6.0.5", "config": {"storage": {"dbPath": "/data"}}}}`)
-		}, "mongod: storage.dbPath: cannot be set: the data lies in /state/mongod/db, on the state partition; mongod is not started", "absent", "grove-aabbcc"},
+		}, "mongod: storage.dbPath: cannot be set: the data lies on the data disks, or on the state partition without any; mongod is not started", "absent", "grove-aabbcc"},
 		{"knowing what it is", func(n *bench) { n.file("etc/grove/image.json", "{") },
 			"image: the image does not say what it is: unexpected end of JSON input", "absent", "grove-aabbcc"},
 	} {

@@ -26,6 +26,9 @@ type naming struct {
 	mac    net.HardwareAddr
 	leases []held // in the order in which they came
 	node   string
+	first  string        // name that the node had first, by which its disks are known
+	given  bool          // by a person
+	known  chan struct{} // closed when there is one
 }
 
 type held struct {
@@ -121,11 +124,18 @@ func (a *Agent) rename(change func(*naming)) {
 		first = n.leases[0].lease
 	}
 	name, from := node.Name(n.found, first.Hostname, n.mac)
+	if n.known == nil {
+		n.known = make(chan struct{})
+	}
 	known := n.looked && (n.found.Personal.Hostname != "" || len(n.leases) > 0 || n.late)
 	if known && name != n.node {
 		n.node = name
 		a.problemIf("hostname", a.Machine.SetHostname(name))
 		a.say("node", "%s, by %s", name, from)
+		if n.first == "" {
+			n.first, n.given = name, n.found.Personal.Hostname != ""
+			close(n.known)
+		}
 	}
 	a.page.set(func(s *status.Status) {
 		if s.Addresses = addresses; known {
@@ -133,6 +143,21 @@ func (a *Agent) rename(change func(*naming)) {
 		}
 	})
 	a.problemIf("etc", a.writeEtc(n.node, first))
+}
+
+// named waits until the node has a name, which takes no longer than DHCP may.
+func (a *Agent) named(ctx context.Context) {
+	a.rename(func(*naming) {})
+	select {
+	case <-a.naming.known:
+	case <-ctx.Done():
+	}
+}
+
+func (a *Agent) firstName() (name string, given bool) {
+	a.naming.mu.Lock()
+	defer a.naming.mu.Unlock()
+	return a.naming.first, a.naming.given
 }
 
 func (a *Agent) problemIf(about string, err error) {

@@ -19,11 +19,26 @@ import (
 // late is when a mongod that does not answer is spoken of. A recovery may well take longer.
 const late = 2 * time.Minute
 
-// serve mounts the state and keeps mongod running on it. Without the state there is no mongod: on RAM it would look empty, and lose what it is given.
+// serve mounts the state and the data, and keeps mongod running on them. Without them there is no mongod: on RAM, or on the medium in place of its disks, it would
+// look empty, and lose what it is given. Data disks of this node serve also when the medium is lost.
 func (a *Agent) serve(ctx context.Context) {
-	if err := a.mountState(); err != nil {
+	err := a.mountState()
+	a.places = mongoconf.Where(a.image.Storage, err == nil)
+	switch {
+	case a.image.Storage == nil && err != nil:
 		a.refuse("state", err)
 		return
+	case err != nil:
+		a.page.problem("state", err.Error())
+		a.say("state", "%v; nothing new is made on the data disks", err)
+	}
+	if a.image.Storage != nil {
+		if err := a.bringStorage(ctx, err == nil); err != nil {
+			if ctx.Err() == nil {
+				a.refuse("storage", err)
+			}
+			return
+		}
 	}
 	conf, err := a.configure()
 	if err != nil {
@@ -71,7 +86,7 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 	if err != nil {
 		return mongoconf.Config{}, err
 	}
-	conf, err := mongoconf.Make(a.image.Mongod.Version, a.image.Mongod.Config, memory)
+	conf, err := mongoconf.Make(a.image.Mongod.Version, a.image.Mongod.Config, memory, a.places)
 	if err != nil {
 		return conf, err
 	}
@@ -81,11 +96,11 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 
 func (a *Agent) mongod(port int) supervise.Service {
 	return supervise.Service{
-		Daemon:  mongod.Daemon(a.Root),
-		Prepare: func() error { return mongod.Folders(a.Machine, a.Root) },
+		Daemon:  mongod.Daemon(a.Root, a.places),
+		Prepare: func() error { return mongod.Folders(a.Machine, a.Root, a.places) },
 		Ready:   func(ctx context.Context) error { return a.Ready(ctx, port) },
 		Late:    late,
-		Words:   func() string { return mongod.LastWords(a.Root+mongoconf.LogPath, a.Root+mongod.Output) },
+		Words:   func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output(a.places)) },
 		Reaped:  a.Root + status.Reaped,
 	}
 }
@@ -98,13 +113,14 @@ func (a *Agent) tellMongod(e supervise.Event) {
 		_ = status.Replace(a.Root+mongod.PID, []byte(strconv.Itoa(e.PID)+"\n"))
 		a.mongodIs("starting", e.PID, "starting")
 		a.say("mongod", "%s %s, pid %d", version, e.Kind, e.PID)
+		a.site.served()
 	case supervise.Ready:
 		a.page.problem("mongod", "")
 		a.page.set(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })
 		a.mongodIs("ready", e.PID, "serving")
 		a.say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
 	case supervise.Late:
-		a.page.problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, mongoconf.LogPath))
+		a.page.problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, a.places.Log))
 		a.say("mongod", "%s, pid %d, has not answered for %s; it is waited for", version, e.PID, e.Took)
 	case supervise.Ended:
 		_ = os.Remove(a.Root + mongod.PID)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -20,24 +21,31 @@ import (
 
 // The user that the server runs as, and its files beside mongoconf's.
 const (
-	UID    = 990
-	GID    = 990
-	Path   = "/usr/bin/mongod"
-	Conf   = status.Dir + "/mongod.conf"
-	PID    = status.Dir + "/mongod.pid"
-	Output = "/state/mongod/log/mongod.out"
+	UID  = 990
+	GID  = 990
+	Path = "/usr/bin/mongod"
+	Conf = status.Dir + "/mongod.conf"
+	PID  = status.Dir + "/mongod.pid"
 )
 
+// Output is the file beside the log with what the server prints: mostly why it does not even start.
+func Output(at mongoconf.Places) string { return filepath.Join(filepath.Dir(at.Log), "mongod.out") }
+
 // Daemon is the server as it is started. It is the last but PID 1 to be killed when memory runs out: it is what the node is for.
-func Daemon(root string) host.Daemon {
+func Daemon(root string, at mongoconf.Places) host.Daemon {
 	return host.Daemon{
-		Path: Path, Args: []string{"--config", Conf}, Env: []string{"LANG=C.UTF-8", "HOME=/", "PATH=/usr/bin"}, Output: root + Output, UID: UID, GID: GID, OOMScore: -500,
+		Path: Path, Args: []string{"--config", Conf}, Env: []string{"LANG=C.UTF-8", "HOME=/", "PATH=/usr/bin"}, Output: root + Output(at), UID: UID, GID: GID, OOMScore: -500,
 	}
 }
 
-// Folders are made, or set right, before each start.
-func Folders(machine host.Machine, root string) error {
-	for _, path := range []string{mongoconf.DBPath, "/state/mongod/log"} {
+// Folders are made, or set right, before each start. What must be mounted is looked for first: a start on an empty mount point looks like the loss of all data.
+func Folders(machine host.Machine, root string, at mongoconf.Places) error {
+	for _, path := range at.Mounted {
+		if there, err := machine.IsMountPoint(root + path); err != nil || !there {
+			return errors.Join(fmt.Errorf("nothing is mounted on %s; mongod is not started on RAM", path), err)
+		}
+	}
+	for _, path := range append([]string{at.Data, filepath.Dir(at.Log)}, at.Mounted...) {
 		if err := machine.MakeDir(root+path, 0o700, UID, GID); err != nil {
 			return fmt.Errorf("make mongod's folders: %w", err)
 		}

@@ -3,6 +3,8 @@ package pid1
 import (
 	"os"
 	"path/filepath"
+	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -48,19 +50,44 @@ func openConsole() {
 	unix.Close(fd)
 }
 
-// unmounts lets go of what can be written to. A file system that is still in use becomes read-only, which is as good to it; /usr is so always.
+// unmounts lets go of what can be written to, the last that was mounted first. A file system that is still in use becomes read-only, which is as good to it. Swap is
+// let go of before: a file of it holds its file system. Arrays end with the kernel, which marks them clean as it goes down (drivers/md/md.c, md_notify_reboot).
 func unmounts() {
-	const target = "/state"
 	unix.Sync()
+	for _, device := range columns("/proc/swaps", 0) {
+		if name, err := unix.BytePtrFromString(device); err == nil && strings.HasPrefix(device, "/") {
+			_, _, _ = unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(name)), 0, 0) // fails where memory is short; then its file system becomes read-only
+		}
+	}
+	sources, targets := columns("/proc/self/mounts", 0), columns("/proc/self/mounts", 1)
+	for n := len(targets) - 1; n >= 0; n-- {
+		if strings.HasPrefix(sources[n], "/dev/") && targets[n] != "/usr" {
+			unmount(targets[n])
+		}
+	}
+	unix.Sync()
+}
+
+func unmount(target string) {
 	err := unix.Unmount(target, 0)
-	if err == nil || err == unix.EINVAL {
-		return // EINVAL: not mounted
+	if err == nil {
+		return
 	}
 	say("stop", "unmount %s: %v; it becomes read-only", target, err)
 	if err := unix.Mount("", target, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		say("stop", "make %s read-only: %v", target, err)
 	}
-	unix.Sync()
+}
+
+// columns gives one column of a table of /proc.
+func columns(file string, column int) (all []string) {
+	data, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(data)) {
+		if words := strings.Fields(line); len(words) > column {
+			all = append(all, words[column])
+		}
+	}
+	return all
 }
 
 // consoleTTY is the device that /dev/console stands for: the last that the command line names.

@@ -29,6 +29,7 @@ type Status struct {
 	Agent     Agent    `json:"agent"`
 	Mongod    Mongod   `json:"mongod"`
 	State     State    `json:"state"`
+	Storage   Storage  `json:"storage"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well
 	Updated   float64  `json:"updated"`
 }
@@ -68,6 +69,7 @@ func Write(file string, s Status) error {
 	if s.Problems == nil {
 		s.Problems = []string{}
 	}
+	s.Storage.fill()
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

@@ -61,10 +61,14 @@ func (Real) Memory() (size.Size, error) {
 // SetHostname see Machine.
 func (Real) SetHostname(name string) error { return unix.Sethostname([]byte(name)) }
 
-// MakeDir see Machine.
+// MakeDir see Machine. A folder that is right already is not written to.
 func (Real) MakeDir(path string, mode os.FileMode, uid, gid int) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
+	}
+	var now unix.Stat_t
+	if err := unix.Stat(path, &now); err == nil && now.Mode&0o7777 == uint32(mode) && int(now.Uid) == uid && int(now.Gid) == gid {
+		return nil
 	}
 	if err := os.Chown(path, uid, gid); err != nil {
 		return err

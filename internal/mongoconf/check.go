@@ -22,9 +22,9 @@ func (r Refusals) Error() string {
 
 // fixed are the keys that stay Grove's, each with the reason. A key covers all that is below it.
 var fixed = []Refusal{
-	{"storage.dbPath", "the data lies in " + DBPath + ", on the state partition"},
+	{"storage.dbPath", "the data lies on the data disks, or on the state partition without any"},
 	{"systemLog.destination", "the log is a file, from which the agent reads why mongod ended"},
-	{"systemLog.path", "the log is " + LogPath},
+	{"systemLog.path", "the log lies in its volume, or on the state partition"},
 	{"systemLog.logAppend", "a restart must not lose the log of what came before"},
 	{"processManagement.fork", "the agent starts mongod and watches it in the foreground"},
 	{"processManagement.pidFilePath", "the agent writes /run/grove/mongod.pid"},
@@ -34,7 +34,7 @@ var fixed = []Refusal{
 func Check(recipe map[string]any) Refusals {
 	var found Refusals
 	for _, f := range fixed {
-		if _, has := at(recipe, f.Key); has {
+		if _, has := value(recipe, f.Key); has {
 			found = append(found, Refusal{f.Key, "cannot be set: " + f.Why})
 		}
 	}
@@ -49,7 +49,7 @@ func Check(recipe map[string]any) Refusals {
 }
 
 func port(recipe map[string]any) Refusals {
-	v, has := at(recipe, "net.port")
+	v, has := value(recipe, "net.port")
 	n, whole := plain(v).(int64)
 	if !has || whole && n >= 1 && n <= 65535 {
 		return nil
@@ -58,7 +58,7 @@ func port(recipe map[string]any) Refusals {
 }
 
 func loopback(recipe map[string]any) Refusals {
-	v, has := at(recipe, "net.bindIp")
+	v, has := value(recipe, "net.bindIp")
 	if !has {
 		return nil
 	}
@@ -76,7 +76,7 @@ func loopback(recipe map[string]any) Refusals {
 
 func tls(recipe map[string]any) Refusals {
 	for _, key := range []string{"net.tls.mode", "net.ssl.mode"} {
-		if v, _ := at(recipe, key); v == "requireTLS" || v == "requireSSL" {
+		if v, _ := value(recipe, key); v == "requireTLS" || v == "requireSSL" {
 			return Refusals{{key, fmt.Sprintf("%v shuts out the agent, which asks on the loopback address without it: want preferTLS", v)}}
 		}
 	}

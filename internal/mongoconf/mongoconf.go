@@ -13,15 +13,37 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
-// The places of mongod on a node.
-const (
-	DBPath  = "/state/mongod/db"
-	LogPath = "/state/mongod/log/mongod.log"
-	// Port is MongoDB's own.
-	Port = 27017
-)
+// Port is MongoDB's own.
+const Port = 27017
+
+// Places are where mongod's files lie on a node.
+type Places struct {
+	Data    string // dbPath
+	Log     string
+	Mounted []string // what must be mounted for them, none of it the node's own medium
+}
+
+// Where decides: data disks if the image has any, else the state partition. The log has a volume of its own, or lies on the state partition; beside the data
+// only on a node that has lost its medium. state says whether that partition is mounted.
+func Where(s *spec.Storage, state bool) Places {
+	p := Places{Data: "/state/mongod/db", Log: "/state/mongod/log/mongod.log"}
+	if s == nil {
+		return p
+	}
+	p.Data, p.Mounted = "/data", []string{"/data"}
+	if s.Volumes.Log > 0 {
+		p.Log, p.Mounted = "/log/mongod.log", append(p.Mounted, "/log")
+	} else if !state {
+		p.Log = "/data/mongod.log"
+	}
+	if s.Volumes.Journal > 0 {
+		p.Mounted = append(p.Mounted, "/journal")
+	}
+	return p
+}
 
 // Config is a configuration file and what the agent needs to know of it.
 type Config struct {
@@ -29,32 +51,32 @@ type Config struct {
 	Port int
 }
 
-// Make gives the file for a server of this version, such as 6.0.5, on a machine with so much memory. The error is a Refusals when the recipe asks for what
+// Make gives the file for a server of this version, such as 6.0.5, on a machine with so much memory, its files in these places. The error is a Refusals when the recipe asks for what
 // it must not.
-func Make(version string, recipe map[string]any, memory size.Size) (Config, error) {
+func Make(version string, recipe map[string]any, memory size.Size, at Places) (Config, error) {
 	if refused := Check(recipe); len(refused) > 0 {
 		return Config{}, refused
 	}
-	all := merge(ours(version, engine(recipe), memory), recipe)
+	all := merge(ours(version, engine(recipe), memory, at), recipe)
 	text, err := yaml.Marshal(all)
 	if err != nil {
 		return Config{}, fmt.Errorf("write mongod's configuration: %w", err)
 	}
-	port, _ := at(all, "net.port")
+	port, _ := value(all, "net.port")
 	n, _ := port.(int64)
 	return Config{Text: text, Port: int(n)}, nil
 }
 
 // ours is what Grove writes. mongod listens on every address of the node, since those of DHCP are not known when it starts and may change under it; that
 // is safe by default as a client must log in, and before the first user exists only one from the node itself can (the localhost exception).
-func ours(version, engine string, memory size.Size) map[string]any {
-	storage := map[string]any{"dbPath": DBPath}
+func ours(version, engine string, memory size.Size, at Places) map[string]any {
+	storage := map[string]any{"dbPath": at.Data}
 	if engine == "wiredTiger" {
 		storage["wiredTiger"] = map[string]any{"engineConfig": map[string]any{"cacheSizeGB": cache(version, memory)}}
 	}
 	return map[string]any{
 		"storage":           storage,
-		"systemLog":         map[string]any{"destination": "file", "path": LogPath, "logAppend": true, "logRotate": "reopen"},
+		"systemLog":         map[string]any{"destination": "file", "path": at.Log, "logAppend": true, "logRotate": "reopen"},
 		"net":               map[string]any{"bindIp": "0.0.0.0", "port": int64(Port), "unixDomainSocket": map[string]any{"enabled": false}},
 		"security":          map[string]any{"authorization": "enabled"},
 		"processManagement": map[string]any{"fork": false},
@@ -72,7 +94,7 @@ func cache(version string, memory size.Size) any {
 }
 
 func engine(recipe map[string]any) string {
-	if name, found := at(recipe, "storage.engine"); found {
+	if name, found := value(recipe, "storage.engine"); found {
 		return fmt.Sprint(name)
 	}
 	return "wiredTiger"
@@ -125,15 +147,15 @@ func plain(v any) any {
 	return v
 }
 
-// at is the value at a path of keys such as net.port.
-func at(tree map[string]any, path string) (any, bool) {
+// value is what stands at a path of keys such as net.port.
+func value(tree map[string]any, path string) (any, bool) {
 	for {
 		key, rest, deeper := strings.Cut(path, ".")
-		value, found := tree[key]
+		v, found := tree[key]
 		if !deeper || !found {
-			return value, found
+			return v, found
 		}
-		if tree, found = value.(map[string]any); !found {
+		if tree, found = v.(map[string]any); !found {
 			return nil, false
 		}
 		path = rest

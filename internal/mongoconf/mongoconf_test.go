@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
 const plainFile = `net:
@@ -53,7 +54,7 @@ func TestFile(t *testing.T) {
 			strings.NewReplacer("    wiredTiger:\n        engineConfig:\n            cacheSizeGB: 0.47\n", "    engine: mmapv1\n"), 27017},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Make(c.version, read(t, c.recipe), c.memory)
+			got, err := Make(c.version, read(t, c.recipe), c.memory, Where(nil, true))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,9 +90,29 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: refused %q; want %q", c.recipe, got, c.want)
 		}
 	}
-	_, err := Make("6.0.5", read(t, `{"storage": {"dbPath": "/data"}}`), size.GiB)
+	_, err := Make("6.0.5", read(t, `{"storage": {"dbPath": "/data"}}`), size.GiB, Where(nil, true))
 	if refused := (Refusals{}); !errors.As(err, &refused) {
 		t.Errorf("got %v; want the refusals", err)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	volumes := func(v spec.Volumes) *spec.Storage { return &spec.Storage{Volumes: v} }
+	for _, c := range []struct {
+		name    string
+		storage *spec.Storage
+		state   bool
+		want    Places
+	}{
+		{"without disks all lies on state", nil, true, Places{"/state/mongod/db", "/state/mongod/log/mongod.log", nil}},
+		{"one file system for the data, the log on state", volumes(spec.Volumes{}), true, Places{"/data", "/state/mongod/log/mongod.log", []string{"/data"}}},
+		{"the same without a medium", volumes(spec.Volumes{}), false, Places{"/data", "/data/mongod.log", []string{"/data"}}},
+		{"three volumes", volumes(spec.Volumes{Data: 90, Log: 5, Journal: 5}), true, Places{"/data", "/log/mongod.log", []string{"/data", "/log", "/journal"}}},
+		{"a volume for the journal only", volumes(spec.Volumes{Data: 90, Journal: 5}), true, Places{"/data", "/state/mongod/log/mongod.log", []string{"/data", "/journal"}}},
+	} {
+		if diff := cmp.Diff(c.want, Where(c.storage, c.state)); diff != "" {
+			t.Errorf("%s: want - got +\n%s", c.name, diff)
+		}
 	}
 }
 
