@@ -1,5 +1,7 @@
 // Package slot is what a disk may be called: by the kernel, and by a cloud that knows it by the slot that a person attached it to.
 //
+// A recipe that says xvdb means vdb in QEMU, where the same image is tried out: virtio counts its letters as Xen does. It does not mean sdb there, which is SATA's or USB's.
+//
 // EC2 says sdb, an image of 2015 says xvdb, and a Nitro instance shows nvme1n1, in another order at each boot; all three mean one slot. The kernel's name always
 // holds; the others hold beside it. Nothing here is looked up: names follow from values, and two disks of one name are left for whoever picks to refuse.
 package slot
@@ -28,6 +30,8 @@ func Names(disks []Disk) (names [][]string, remarks []string) {
 			all = append(all, asked(d.Asked)...)
 		case d.Bus == "xen":
 			all = append(all, twin(d.Kernel)...)
+		case d.Bus == "virtio":
+			all = append(all, "x"+d.Kernel)
 		}
 		if alias := unshifted(d.Kernel); shifted && d.Bus == "xen" && alias != "" && !slices.ContainsFunc(disks, func(o Disk) bool { return o.Kernel == alias }) {
 			all = append(append(all, alias), twin(alias)...)

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 		want    []string // names of each disk, with spaces
 		remarks int
 	}{
-		{"a kernel's name is all that virtio and SATA have", []Disk{{Kernel: "vda", Bus: "virtio"}, {Kernel: "sda", Bus: "sata"}}, []string{"vda", "sda"}, 0},
+		{"a kernel's name is all that SATA has, and virtio stands in for Xen", []Disk{{Kernel: "vda", Bus: "virtio"}, {Kernel: "sda", Bus: "sata"}}, []string{"vda xvda", "sda"}, 0},
 		{"a name of Xen's front end is EC2's with other letters", xen("xvda", "xvdb"), []string{"xvda sda", "xvdb sdb"}, 0},
 		{"Xen has partitions as disks", xen("xvda1"), []string{"xvda1 sda1"}, 0},
 		{"a Nitro disk is what it was attached as", []Disk{{"nvme1n1", "nvme", "sdf"}, {"nvme2n1", "nvme", "/dev/xvdb"}}, []string{"nvme1n1 sdf xvdf", "nvme2n1 xvdb sdb"}, 0},
