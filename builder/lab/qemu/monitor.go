@@ -93,7 +93,7 @@ func (m *Monitor) deletion(id string) <-chan struct{} {
 	return m.leaves[id]
 }
 
-// ask sends a command and waits for its reply, 10 seconds at most.
+// ask sends a command and waits for its reply, a minute at most: QEMU may be starting on a crowded machine.
 func (m *Monitor) ask(ctx context.Context, command string, arguments map[string]any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no reply within 60 s"))
 	defer cancel()
