@@ -4,9 +4,11 @@
 //	parts/NAME/KEY      results by everything that went into them; KEY is the hash of the inputs
 //	last/NAME/IMAGE     the inputs of an image's last build of a part, to say what changed
 //	state/...           what a package keeps for itself (State)
+//	seals/...           size and time of every file of a blob or part, as they were when it was complete
 //	locks/, tmp/        one lock a part, so that two builds share one cache; half-made things
 //
-// Everything is made under tmp/ and renamed when complete; a cache can be deleted at any time.
+// Everything is made under tmp/ and renamed when complete; a cache can be deleted at any time. What no longer fits its seal (a disk that filled up, a loss of
+// power, somebody's hand) is made or fetched again. A change that keeps size and time is not seen.
 package cache
 
 import (
@@ -32,12 +34,14 @@ type Cache struct {
 
 // Open makes the folder if it is missing.
 func Open(dir string, h host.Host) (*Cache, error) {
-	for _, sub := range []string{"blobs", "parts", "last", "state", "locks", "tmp"} {
+	for _, sub := range []string{"blobs", "parts", "last", "state", "seals", "locks", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, fmt.Errorf("make the cache: %w", err)
 		}
 	}
-	return &Cache{dir: dir, host: h}, nil
+	c := &Cache{dir: dir, host: h}
+	c.sweep()
+	return c, nil
 }
 
 // Default is GROVE_CACHE, or grove in the user's cache folder.
@@ -82,8 +86,7 @@ func (c *Cache) Blob(sum string) (path string, found bool) {
 	if len(sum) != 2*sha256.Size {
 		return "", false
 	}
-	_, err := os.Stat(c.blob(sum))
-	return c.blob(sum), err == nil
+	return c.blob(sum), c.whole(c.blob(sum))
 }
 
 // Partial is where a download of a blob grows until it is complete; it stays after a break, to be resumed.
@@ -109,7 +112,10 @@ func (c *Cache) Keep(file, sum string) (path string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	return path, os.Rename(file, path)
+	if err := os.Rename(file, path); err != nil {
+		return "", err
+	}
+	return path, c.seal(path)
 }
 
 // Mismatch is a file whose SHA-256 is not the expected one.
@@ -133,7 +139,7 @@ type Part struct {
 func (c *Cache) Get(ctx context.Context, p Part) (string, step.Outcome, error) {
 	path := filepath.Join(c.dir, "parts", p.Name, key(p.Inputs))
 	why := c.why(p)
-	if _, err := os.Stat(path); err == nil {
+	if c.whole(path) {
 		return path, step.Outcome{Reused: true, Why: "nothing changed"}, c.remember(p)
 	}
 	unlock, err := c.Lock(ctx, "part-"+p.Name, nil)
@@ -141,8 +147,12 @@ func (c *Cache) Get(ctx context.Context, p Part) (string, step.Outcome, error) {
 		return "", step.Outcome{}, err
 	}
 	defer unlock()
-	if _, err := os.Stat(path); err == nil {
+	if c.whole(path) {
 		return path, step.Outcome{Reused: true, Why: "another build just made it"}, c.remember(p)
+	}
+	if _, err := os.Stat(path); err == nil {
+		why = "the kept one is damaged"
+		removeAll(path)
 	}
 	temp, clean, err := c.Temp(filepath.Base(p.Name))
 	if err != nil {
@@ -156,6 +166,9 @@ func (c *Cache) Get(ctx context.Context, p Part) (string, step.Outcome, error) {
 		return "", step.Outcome{}, err
 	}
 	if err := os.Rename(temp, path); err != nil {
+		return "", step.Outcome{}, err
+	}
+	if err := c.seal(path); err != nil {
 		return "", step.Outcome{}, err
 	}
 	return path, step.Outcome{Why: why}, c.remember(p)

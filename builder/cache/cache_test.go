@@ -121,3 +121,65 @@ func TestKeepTakesOnlyTheRightContent(t *testing.T) {
 		t.Error("a sum that is none was found")
 	}
 }
+
+func TestWhatIsDamagedIsMadeAgain(t *testing.T) {
+	c := open(t)
+	p := part(nil, write("whole"))
+	path, _, err := c.Get(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []struct {
+		name string
+		do   func() error
+	}{
+		{"cut short", func() error { return os.Truncate(path, 2) }},
+		{"written over", func() error { return os.WriteFile(path, []byte("wrong"), 0o644) }},
+		{"without its seal", func() error { return os.RemoveAll(filepath.Join(c.Dir(), "seals")) }},
+	} {
+		if err := damage.do(); err != nil {
+			t.Fatal(err)
+		}
+		_, out, err := c.Get(context.Background(), p)
+		data, _ := os.ReadFile(path)
+		if err != nil || out.Reused || out.Why != "the kept one is damaged" || string(data) != "whole" {
+			t.Errorf("%s: got %+v, %q, %v", damage.name, out, data, err)
+		}
+	}
+}
+
+func TestADamagedBlobIsNotFound(t *testing.T) {
+	c := open(t)
+	sum := sha256.Sum256([]byte("mongod"))
+	want := hex.EncodeToString(sum[:])
+	os.WriteFile(c.Partial(want), []byte("mongod"), 0o644)
+	path, err := c.Keep(c.Partial(want), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := c.Blob(want); found {
+		t.Error("half a blob was found")
+	}
+}
+
+func TestOpenSweepsWhatIsOld(t *testing.T) {
+	c := open(t)
+	old, young, half := filepath.Join(c.Dir(), "tmp", "old"), filepath.Join(c.Dir(), "tmp", "young"), filepath.Join(c.Dir(), "tmp", "x.partial")
+	os.MkdirAll(old, 0o755)
+	os.MkdirAll(young, 0o755)
+	os.WriteFile(half, nil, 0o644)
+	long := time.Now().Add(-48 * time.Hour)
+	os.Chtimes(old, long, long)
+	os.Chtimes(half, long, long)
+	if _, err := Open(c.Dir(), host.Real{}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{old: false, young: true, half: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: there: %v; want %v", path, err == nil, want)
+		}
+	}
+}
