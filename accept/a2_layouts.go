@@ -34,7 +34,7 @@ func four() []bay.Disk { return blanks(4, "virtio") }
 
 func blanks(n int, bus string) (all []bay.Disk) {
 	for range n {
-		all = append(all, bay.Disk{Bus: bus, Size: 4 * size.GiB})
+		all = append(all, bay.Disk{Bus: bus, Size: 3 * size.GiB})
 	}
 	return all
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // view is what a node's disks have become, as its own tools tell, part by part: array, groups, volumes, shares, /data, /log, /journal, link, swaps. What may differ from one
@@ -85,19 +87,22 @@ func lines(text, pattern string) string {
 	return strings.Join(kept, "\n")
 }
 
+// lvmConfig is for a node without udev, locks of a file system or a file of devices.
+const lvmConfig = `--config 'devices { use_devicesfile=0 obtain_device_list_from_udev=0 external_device_info_source="none" } global { locking_dir="/run/grove" } activation { udev_sync=0 udev_rules=0 }'`
+
 func (r *rig) volumes(ctx context.Context, v view) error {
-	if mounted, err := r.sh(ctx, "cat /proc/mounts"); err != nil || !strings.Contains(mounted, "/dev/mapper/") {
+	if mounted, err := r.sh(ctx, "cat /proc/mounts"); err != nil || !regexp.MustCompile(`(?m)^/dev/(mapper|grove)/`).MatchString(mounted) {
 		return err
 	}
-	groups, err := r.sh(ctx, "lvm vgs --noheadings -o vg_name,pv_count,lv_count,vg_extent_count,vg_tags")
+	groups, err := r.sh(ctx, "lvm vgs "+lvmConfig+" --noheadings -o vg_name,pv_count,lv_count,vg_extent_count,vg_tags")
 	if err != nil {
 		return err
 	}
-	volumes, err := r.sh(ctx, "lvm lvs --noheadings --nosuffix --units k -o lv_name,lv_size")
+	volumes, err := r.sh(ctx, "lvm lvs "+lvmConfig+" --noheadings --nosuffix --units k -o lv_name,lv_size")
 	if err != nil {
 		return err
 	}
-	physical, err := r.sh(ctx, "lvm pvs --noheadings -o pv_uuid,vg_name")
+	physical, err := r.sh(ctx, "lvm pvs "+lvmConfig+" --noheadings -o pv_uuid,vg_name")
 	if err != nil {
 		return err
 	}
@@ -157,18 +162,18 @@ func (r *rig) mounted(ctx context.Context, v view) error {
 	return err
 }
 
-var kernelName = regexp.MustCompile(`^/dev/sd[a-z]`)
+var sdName = regexp.MustCompile(`^/dev/sd[a-z]`)
 
 // swaps is, of each: `/state/swap file 262140`, and of a partition what blkid finds on it, its type too. sda and sdb may change places.
 func (r *rig) swaps(ctx context.Context, v view) error {
-	table, err := r.sh(ctx, "cat /proc/swaps")
+	table, err := r.swapTable(ctx)
 	if err != nil {
 		return err
 	}
 	var all []string
 	for _, line := range strings.Split(table, "\n")[1:] {
 		if f := strings.Fields(line); len(f) >= 3 {
-			all = append(all, kernelName.ReplaceAllString(strings.Join(f[:3], " "), "/dev/sdX"))
+			all = append(all, sdName.ReplaceAllString(strings.Join(f[:3], " "), "/dev/sdX"))
 			if !strings.HasPrefix(f[0], "/dev/sd") {
 				continue
 			}
@@ -181,6 +186,23 @@ func (r *rig) swaps(ctx context.Context, v view) error {
 	}
 	v["swaps"] = strings.Join(all, "\n")
 	return nil
+}
+
+// swapTable is /proc/swaps; the node brings its swap while mongod starts, so it is waited for if there is to be any.
+func (r *rig) swapTable(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no swap within a minute"))
+	defer cancel()
+	for {
+		table, err := r.sh(ctx, "cat /proc/swaps")
+		if err != nil || !r.swap || strings.Contains(table, "\n") {
+			return table, err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
 }
 
 // holds adds the files that mongod has open, which tell where it serves from.

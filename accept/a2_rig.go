@@ -21,6 +21,7 @@ type rig struct {
 	lab  *lab.Lab
 	bay  *bay.Bay
 	node string
+	swap bool // the recipe has some
 }
 
 // rig switches a node on, with the layout's own disks if none are given.
@@ -29,7 +30,11 @@ func (b *bench) rig(ctx context.Context, l layout, node string, disks []bay.Disk
 	if err != nil {
 		return nil, err
 	}
-	return b.boot(ctx, image, node, disks)
+	r, err := b.boot(ctx, image, node, disks)
+	if err == nil {
+		r.swap = strings.Contains(l.yaml, "swap: ")
+	}
+	return r, err
 }
 
 func (b *bench) boot(ctx context.Context, image lab.Image, node string, disks []bay.Disk) (*rig, error) {
