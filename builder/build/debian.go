@@ -32,7 +32,7 @@ func (j *job) readIndex(ctx context.Context, count step.Counter) (step.Outcome, 
 	}
 	j.warn(j.index.Warnings...)
 	j.pins, err = j.choose(ctx)
-	return step.Outcome{Reused: true, Why: "less than an hour old"}, err
+	return step.Outcome{Why: fmt.Sprintf("%d packages chosen", len(j.pins.system)+len(j.pins.kernel)+len(j.pins.tools))}, err
 }
 
 func (j *job) choose(ctx context.Context) (pins, error) {
@@ -90,8 +90,14 @@ func (j *job) openTools(ctx context.Context, count step.Counter) (out step.Outco
 }
 
 func (j *job) fetchPackages(ctx context.Context, count step.Counter) (out step.Outcome, err error) {
+	missing := 0
+	for _, p := range j.pins.system {
+		if _, found := j.Cache.Blob(p.SHA256); !found {
+			missing++
+		}
+	}
 	j.debs, err = j.client.Fetch(ctx, j.pins.system, count)
-	return step.Outcome{Reused: true, Why: fmt.Sprintf("%d at hand", len(j.debs))}, err
+	return step.Outcome{Reused: missing == 0, Why: fmt.Sprintf("%d of %d were at hand", len(j.pins.system)-missing, len(j.pins.system))}, err
 }
 
 func (j *job) pickKernel(ctx context.Context, count step.Counter) (out step.Outcome, err error) {
@@ -115,6 +121,9 @@ func (j *job) makeSystem(ctx context.Context, count step.Counter) (out step.Outc
 		Mongod:  payload.Mongod{File: j.mongod.Path, Docs: j.mongod.Docs, SHA256: j.Image.Mongod.Source.SHA256},
 		Modules: payload.Modules{Folder: j.kernel.System, Key: j.kernel.Key},
 		WhoHas:  func(soname string) []string { return j.whoHas(ctx, soname) },
+	}
+	for _, in := range j.toolInputs() {
+		r.Packer += in.Value
 	}
 	for n, p := range j.pins.system {
 		r.Packages = append(r.Packages, payload.Package{Name: p.Name, SHA256: p.SHA256, File: j.debs[n]})

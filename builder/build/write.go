@@ -37,6 +37,9 @@ func (j *job) write(ctx context.Context, count step.Counter) (step.Outcome, erro
 		j.result.Artifact, j.result.Reused = a, true
 		return step.Outcome{Reused: true, Why: "nothing changed"}, nil
 	}
+	if info, err := os.Stat(artifact.In(j.Out, j.Image.Name).Image); err == nil && !info.Mode().IsRegular() {
+		return step.Outcome{}, fmt.Errorf("%s is there and is no file", artifact.In(j.Out, j.Image.Name).Image)
+	}
 	parts, err := j.assembly(ctx, spec, keys)
 	if err != nil {
 		return step.Outcome{}, err
@@ -71,7 +74,7 @@ func (j *job) kept() error {
 		return nil
 	}
 	if have, want := j.result.Artifact.Manifest.Digest.SHA256, j.Lock.Digest.SHA256; have != want {
-		return fmt.Errorf("have sha256 %s, the lock wants %s: grove itself has changed since (the lock was written by %s, this is %s)", have, want, j.Lock.Grove, j.Version)
+		return fmt.Errorf("have sha256 %s, the lock wants %s: the lock was edited, or grove itself has changed since it was written", have, want)
 	}
 	return nil
 }

@@ -85,8 +85,14 @@ func Board(name string) (spec.Board, load.Source, diag.Findings, error) {
 	return b, src, found, nil
 }
 
+// most is what a recipe may be large, in bytes: some hundred times the longest.
+const most = 1 << 20
+
 // recipe reads a path when the word looks like one or such a file exists, else a name.
 func recipe(word string) (name string, data []byte, err error) {
+	if info, err := os.Stat(word); err == nil && (!info.Mode().IsRegular() || info.Size() > most) {
+		return "", nil, fmt.Errorf("%w: %s is no text of at most 1 MiB; an image's name ends in .img", Unknown, word)
+	}
 	data, err = os.ReadFile(word)
 	switch {
 	case err == nil:

@@ -61,6 +61,9 @@ func makeImage(ctx context.Context, recipe string, f buildFlags, errs io.Writer)
 	if err != nil {
 		return builder.Result{}, err
 	}
+	if info, err := os.Stat(f.out); f.out == "" || err == nil && !info.IsDir() {
+		return builder.Result{}, usage{fmt.Errorf("--out: want a folder, have %q", f.out)}
+	}
 	request := builder.Request{Image: img, Out: f.out, Offline: f.offline, Refresh: f.refresh, Packed: f.packed, Version: built(), Host: host.Real{}, Sources: sources()}
 	if f.lock != "" {
 		if request.Lock, err = readLock(f.lock); err != nil {

@@ -142,6 +142,15 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	if f.nodes < 1 || f.nodes > 50 {
 		return lab.Config{}, 0, usage{fmt.Errorf("--nodes: want 1 to 50, have %d", f.nodes)}
 	}
+	if f.firmware != "bios" && f.firmware != "uefi" {
+		return lab.Config{}, 0, usage{fmt.Errorf("--firmware: want bios or uefi, have %q", f.firmware)}
+	}
+	if f.disk != "virtio" && f.disk != "nvme" {
+		return lab.Config{}, 0, usage{fmt.Errorf("--disk: want virtio or nvme, have %q", f.disk)}
+	}
+	if f.within <= 0 {
+		return lab.Config{}, 0, usage{fmt.Errorf("--within: want a time such as 2m, have %s", f.within)}
+	}
 	start := time.Now()
 	path := what
 	if !isImage(what) {
@@ -206,8 +215,10 @@ func booted(a artifact.Artifact) (img spec.Image) {
 
 // machine is what the image's board has in QEMU, or what any board does with.
 func machine(a artifact.Artifact) spec.Lab {
-	if m := booted(a).Board.Lab; m.Machine != "" {
-		return m
+	m := booted(a).Board.Lab
+	if m.Machine == "" {
+		m = spec.Lab{Machine: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Disk: 8 * size.GiB}
 	}
-	return spec.Lab{Machine: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Disk: 8 * size.GiB}
+	m.Disk = max(m.Disk, a.Size.Up(size.MiB)) // no medium is smaller than what is put on it
+	return m
 }

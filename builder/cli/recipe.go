@@ -34,7 +34,7 @@ func image(nameOrPath string) (spec.Image, error) {
 // told is whether a key, or one above it, could not be read: what resolve says of it then is a consequence.
 func told(found diag.Findings, key string) bool {
 	for _, f := range found {
-		if f.Key == key || strings.HasPrefix(key, f.Key+".") || strings.HasPrefix(key, f.Key+"[") {
+		if f.Key == "" || f.Key == key || strings.HasPrefix(key, f.Key+".") || strings.HasPrefix(key, f.Key+"[") {
 			return true
 		}
 	}

@@ -29,6 +29,7 @@ type Request struct {
 	Modules  Modules
 	Host     host.Host
 	Tools    Tools
+	Packer   string // changes with the tools
 	// Unpack lays the wanted files of a package under a folder that exists. Paths are those of a merged tree: usr/lib/…
 	Unpack func(ctx context.Context, deb, into string, want func(path string) bool) error
 	// WhoHas names the packages with a library that is missing. Without it, or an answer of it, the name is guessed.
@@ -67,11 +68,7 @@ type File struct {
 
 // Build gives the system, made afresh when anything that goes into it has changed. What cannot run in it comes back as diag.Findings.
 func Build(ctx context.Context, c *cache.Cache, r Request, count step.Counter) (System, step.Outcome, error) {
-	tool, err := r.Tools.Command("mksquashfs")
-	if err != nil {
-		return System{}, step.Outcome{}, err
-	}
-	dir, out, err := c.Get(ctx, cache.Part{Name: "system", For: r.Image.Name, Inputs: inputs(r, tool.String()),
+	dir, out, err := c.Get(ctx, cache.Part{Name: "system", For: r.Image.Name, Inputs: inputs(r),
 		Make: func(ctx context.Context, to string) error { return r.build(ctx, to, count) }})
 	if err != nil {
 		return System{}, out, err
@@ -95,7 +92,7 @@ type content struct {
 	Files    []File   `json:"files"`
 }
 
-func inputs(r Request, tool string) []cache.Input {
+func inputs(r Request) []cache.Input {
 	all := []cache.Input{
 		{Name: "mongod", Value: r.Mongod.SHA256},
 		{Name: "kernel modules", Value: r.Modules.Key},
@@ -103,7 +100,7 @@ func inputs(r Request, tool string) []cache.Input {
 		{Name: "time", Value: fmt.Sprint(r.Image.Time)},
 		{Name: "system.compression", Value: fmt.Sprintf("%s %d", r.Image.System.Compression, r.Image.System.Level)},
 		{Name: "packages", Value: fmt.Sprint(r.Image.Packages)},
-		{Name: "mksquashfs", Value: tool},
+		{Name: "mksquashfs", Value: r.Packer},
 		{Name: "layout", Value: layout},
 	}
 	for _, p := range r.Packages {

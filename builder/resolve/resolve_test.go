@@ -113,7 +113,7 @@ func TestFindings(t *testing.T) {
 		{"an array of nothing", "board:", "storage: {raid: {level: 1}}\nboard:", "r.yaml:1:10: storage.disks: is missing; nothing else of storage means anything without it"},
 		{"swap of no size", "board:", "swap: [{on: state}]\nboard:", "r.yaml:1:8: swap[0].size: have 0, want at least 1MiB"},
 		{"swap on a place that is none", "board:", "swap: [{on: stat, size: 1GiB}]\nboard:", `r.yaml:1:13: swap[0].on: want one of state, usb, zram, partition, have "stat"; did you mean "state"?`},
-		{"a command line that breaks out", "board:", "kernel: {append: \"a; reboot\"}\nboard:", "r.yaml:1:18: kernel.append: want words without quotes, line ends and the signs ; $ { } \\, which the boot loader would take for its own"},
+		{"a command line that breaks out", "board:", "kernel: {append: \"a; reboot\"}\nboard:", "r.yaml:1:18: kernel.append: want at most 1024 letters, digits, spaces and the signs . , : = _ + - / @ % ~ [ ], since the boot loader would take others for its own"},
 	} {
 		file := write(t, strings.Replace(good, c.from, c.to, 1))
 		p, found, err := catalog.Find(file)

@@ -70,6 +70,8 @@ var (
 	packageForm = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // Debian Policy 5.6.1
 	versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 	sumForm     = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	nameForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	appendForm  = regexp.MustCompile(`^[A-Za-z0-9 .,:=_+/@%~\[\]-]*$`)
 	wheelForm   = regexp.MustCompile(`^[A-Za-z0-9._-]+==[A-Za-z0-9.+!-]+$`) // PEP 440, pinned
 )
 
@@ -165,8 +167,11 @@ func (r *rules) rest() {
 	} else if in.System.Level < 0 || in.System.Level > 22 {
 		r.recipe("system.level", "want 1 to 22, have %d", in.System.Level)
 	}
-	if strings.ContainsAny(in.Kernel.Append, "\n\r\"'\\;${}") {
-		r.recipe("kernel.append", "want words without quotes, line ends and the signs ; $ { } \\, which the boot loader would take for its own")
+	if len(in.Kernel.Append) > 1024 || !appendForm.MatchString(in.Kernel.Append) {
+		r.recipe("kernel.append", "want at most 1024 letters, digits, spaces and the signs . , : = _ + - / @ %% ~ [ ], since the boot loader would take others for its own")
+	}
+	if !nameForm.MatchString(in.Name) {
+		r.recipe("", "the recipe's name, which is its file's, becomes the image's: want at most 64 letters, digits, dots, hyphens and underscores, have %q", in.Name)
 	}
 	for _, p := range []struct {
 		key            string
@@ -178,8 +183,8 @@ func (r *rules) rest() {
 			r.recipe("partitions."+p.key, "have %s, want at least %s", p.have, p.smallest)
 		} else if p.have%size.MiB != 0 {
 			r.recipe("partitions."+p.key, "have %s, want a multiple of 1MiB", p.have)
-		} else if p.have > 2*size.TiB {
-			r.recipe("partitions."+p.key, "have %s, want at most 2TiB", p.have)
+		} else if p.have > largest {
+			r.recipe("partitions."+p.key, "have %s, want at most %s; state grows into the medium by itself", p.have, largest)
 		}
 	}
 }

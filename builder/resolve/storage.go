@@ -40,8 +40,8 @@ var (
 
 func (r *rules) storage() {
 	in, s := r.pair.Recipe, r.pair.Recipe.Storage
-	if in.Cluster != "" && !clusterForm.MatchString(in.Cluster) {
-		r.recipe("cluster", "want letters, digits, dots and hyphens, at most 31, have %q", in.Cluster)
+	if name := or(in.Cluster, in.Name); !clusterForm.MatchString(name) && (in.Cluster != "" || len(s.Disks) > 0) {
+		r.recipe("cluster", "want letters, digits, dots, hyphens and underscores, at most 31, have %q", name)
 	}
 	if len(s.Disks) == 0 {
 		if s.Filesystem != "" || s.Raid != (spec.Raid{}) || s.Volumes != (spec.Volumes{}) || s.Options != nil || s.Rebuild {
@@ -73,7 +73,9 @@ func (r *rules) disks(s spec.Storage) (count int) {
 		if d.EBS != "" && !volumeID.MatchString(d.EBS) {
 			r.recipe(key+".ebs", "want a volume id such as vol-0123456789abcdef0, have %q", d.EBS)
 		}
-		if d.Count < 0 || d.Count > 1 && (d.Name != "" || d.Serial != "" || d.EBS != "") {
+		if d.Count < 0 {
+			r.recipe(key+".count", "want 1 or more, have %d", d.Count)
+		} else if d.Count > 1 && (d.Name != "" || d.Serial != "" || d.EBS != "") {
 			r.recipe(key+".count", "have %d, but a name, serial or volume id is that of one disk", d.Count)
 		}
 		if first, twice := seen[d.String()]; twice {

@@ -49,7 +49,13 @@ func lastWords(log []byte) string {
 			return text
 		}
 	}
-	text, _ := line(lines[len(lines)-1])
+	for i := len(lines) - 1; i > 0; i-- {
+		if !bytes.HasPrefix(lines[i], []byte("try '")) { // mongod's advice after the reason: try '/usr/bin/mongod --help' for more information
+			text, _ := line(lines[i])
+			return text
+		}
+	}
+	text, _ := line(lines[0])
 	return text
 }
 

@@ -23,6 +23,7 @@ func TestLastWords(t *testing.T) {
 		{"a log of 3.2", "2026-11-30T22:00:00.000+0000 E STORAGE  [initandlisten] exception\n2026-11-30T22:00:00.100+0000 I CONTROL  [x] dbexit",
 			"2026-11-30T22:00:00.000+0000 E STORAGE  [initandlisten] exception"},
 		{"a loader's word", "mongod: error while loading shared libraries: libx.so", "mongod: error while loading shared libraries: libx.so"},
+		{"an option that it does not know", "Unrecognized option: sekurity\ntry '/usr/bin/mongod --help' for more information\n", "Unrecognized option: sekurity"},
 		{"an empty log", "", ""},
 	} {
 		if got := lastWords([]byte(c.log)); got != c.want {
