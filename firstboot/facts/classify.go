@@ -106,7 +106,7 @@ func (j judge) use() (why []string) {
 		}
 	}
 	if len(j.disk.Holders) > 0 {
-		why = append(why, strings.Join(j.disk.Holders, ", ")+" is built on it")
+		why = append(why, "built on it: "+strings.Join(j.disk.Holders, ", "))
 	}
 	if j.disk.Held && why == nil {
 		why = append(why, "somebody has it open for themselves")

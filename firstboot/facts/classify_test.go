@@ -94,11 +94,11 @@ func TestClassify(t *testing.T) {
 		{name: "a physical volume of another node", disk: Disk{Content: pv("u", "other")}, want: OtherNode, said: "made for node db8 of cluster prod, ..."},
 		{name: "a file system of another node", disk: Disk{Content: fs("xfs", db8, identity.Data)}, want: OtherNode, said: "made for node db8 of cluster prod, ..."},
 		{name: "another node's is not blank for having been begun on", disk: Disk{Content: member(db8, 1), Serial: "S1", Size: size.GiB}, begun: begun, want: OtherNode, said: "made for node db8 ..."},
-		{name: "another node's that somebody has assembled", disk: Disk{Content: member(db8, 1), Holders: []string{"md127"}, Held: true}, want: Busy, said: "md127 is built on it; member 2 of 4 ..."},
+		{name: "another node's that somebody has assembled", disk: Disk{Content: member(db8, 1), Holders: []string{"md127"}, Held: true}, want: Busy, said: "built on it: md127; member 2 of 4 ..."},
 
 		{name: "mounted by somebody", disk: Disk{Content: strange, Held: true}, have: Have{Mounts: []Mount{{Kernel: "sdx", Target: "/mnt"}}}, want: Busy, said: "sdx is mounted on /mnt; ext4, ..."},
 		{name: "held by a program", disk: Disk{Held: true}, want: Busy, said: "somebody has it open for themselves; ..."},
-		{name: "in somebody's array", disk: Disk{Content: Content{Sampled: true}, Holders: []string{"md0"}, Held: true}, want: Busy, said: "md0 is built on it; ..."},
+		{name: "in somebody's array", disk: Disk{Content: Content{Sampled: true}, Holders: []string{"md0"}, Held: true}, want: Busy, said: "built on it: md0; ..."},
 
 		{name: "the medium by its table, before anything of it is mounted", disk: Disk{Content: Content{Table: "gpt", TableID: strings.ToUpper(medium)}}, want: System, said: "carries the image ..."},
 		{name: "the medium by what is mounted", disk: Disk{Content: Content{Table: "gpt", TableID: "x"}, Parts: part(Content{}, Content{}), Held: true},

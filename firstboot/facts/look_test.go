@@ -143,7 +143,7 @@ func TestLookAtEveryKindOfDisk(t *testing.T) {
 	n.disk("vdj", 64*size.MiB, n.recorded("pv"))
 	n.disk("vdk", 64*size.MiB, n.recorded("group"))
 	n.disk("vdl", 20*size.MiB, map[int64][]byte{0: noise})
-	n.disk("vdm", 64*size.MiB, map[int64][]byte{33 << 20: noise[:4<<20]})
+	n.disk("vdm", 64*size.MiB, map[int64][]byte{31 << 20: noise[:2<<20]})
 	n.disk("vdn", 64*size.MiB, both)
 	n.disk("vdo", 64*size.MiB, n.recorded("vfat"))
 	n.disk("vdp", 4*size.MiB, n.recorded("dos"))
