@@ -19,9 +19,13 @@ func main() {
 		os.Exit(agent.Main())
 	case len(os.Args) > 1 && os.Args[1] == "facts":
 		os.Exit(agent.Facts())
+	case len(os.Args) > 1 && os.Args[1] == "plan":
+		os.Exit(agent.Plan(os.Args[2:]))
+	case len(os.Args) > 1 && os.Args[1] == "storage":
+		os.Exit(agent.Rebuild(os.Args[2:]))
 	case os.Getpid() == 1:
 		pid1.Main()
 	}
-	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with the word facts\n")
+	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], or storage rebuild /dev/NAME\n")
 	os.Exit(2)
 }

@@ -93,6 +93,7 @@ func (a *Agent) begin() error {
 		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
 		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
 		if before.Agent.PID != 0 {
+			s.Storage = before.Storage
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"grove/firstboot/disk"
@@ -32,13 +33,17 @@ func (a *Agent) serve(ctx context.Context) {
 		a.page.problem("state", err.Error())
 		a.say("state", "%v; nothing new is made on the data disks", err)
 	}
-	if a.image.Storage != nil {
-		if err := a.bringStorage(ctx, err == nil); err != nil {
-			if ctx.Err() == nil {
-				a.refuse("storage", err)
-			}
+	if a.image.Storage != nil || a.image.Swap != nil {
+		if err := a.newSite(err == nil); err != nil {
+			a.refuse("storage", err)
 			return
 		}
+		if a.image.Storage != nil && a.site.bring(ctx) != nil {
+			return // with ctx
+		}
+		var keeping sync.WaitGroup
+		keeping.Go(func() { a.site.keep(ctx) })
+		defer keeping.Wait()
 	}
 	conf, err := a.configure()
 	if err != nil {

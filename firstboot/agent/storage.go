@@ -34,12 +34,12 @@ type site struct {
 	said    map[string]string
 	written map[string]int64 // to each disk when the agent came, sectors
 	picks   []facts.Disk     // of the last look
+	done    bool             // nothing was left to do then
 }
 
-// bringStorage works until the data is mounted. It ends without that only with ctx: what is refused is looked at again, for a person may see to it.
-func (a *Agent) bringStorage(ctx context.Context, state bool) error {
-	s := &site{agent: a, began: a.Machine.Uptime(), said: map[string]string{}, modules: &storage.Modules{Host: a.Machine, Root: a.Root}}
-	a.site = s
+// newSite begins with what the medium keeps of earlier boots. state says whether it is mounted.
+func (a *Agent) newSite(state bool) error {
+	s := &site{agent: a, began: a.Machine.Uptime(), said: map[string]string{}, modules: &storage.Modules{Host: a.Machine, Root: a.Root}, written: sectors(a.Root)}
 	s.hands = storage.Hands{Host: a.Machine, Root: a.Root, Modules: s.modules.Load, Looks: s.look, Probes: s.probe}
 	if state {
 		j, err := journal.Read(a.Root + journalFolder)
@@ -48,9 +48,14 @@ func (a *Agent) bringStorage(ctx context.Context, state bool) error {
 		}
 		s.journal = j
 	}
-	a.named(ctx)
-	go func() { _ = s.modules.Load(storage.Wanted(a.image.Storage)...) }() // who needs one and does not get it says so
-	s.written = sectors(a.Root)
+	a.site = s
+	return nil
+}
+
+// bring works until the data is mounted. It ends without that only with ctx: what is refused is looked at again, for a person may see to it.
+func (s *site) bring(ctx context.Context) error {
+	s.agent.named(ctx)
+	go func() { _ = s.modules.Load(storage.Wanted(s.agent.image.Storage)...) }() // who needs one and does not get it says so
 	if err := s.run().Bring(ctx); err != nil {
 		return err
 	}
@@ -64,7 +69,7 @@ func (s *site) run() *storage.Run {
 
 func (s *site) want() plan.Want {
 	a := s.agent
-	return plan.Want{Identity: s.identity(), Storage: a.image.Storage, Swap: a.image.Swap, Recording: s.journal != nil,
+	return plan.Want{Identity: s.identity(), Storage: a.image.Storage, Swap: a.image.Swap, Recording: s.journal != nil, Swapfile: storage.Swapfile(a.Root + plan.Swapfile),
 		Waited: int((a.Machine.Uptime() - s.began).Seconds()), Add: words(a.Root + rebuildFile)}
 }
 
@@ -101,6 +106,7 @@ func (s *site) decide(w plan.Want, have facts.Have, records []journal.Record) pl
 	decided := plan.Storage(w, have, p, records)
 	decided.Notes = append(decided.Notes, have.Remarks...)
 	s.show(have, decided)
+	s.done = decided.Done()
 	return decided
 }
 
@@ -144,7 +150,7 @@ func (s *site) tell(e storage.Event) {
 	a := s.agent
 	switch e.Kind {
 	case storage.Planned:
-		s.tellPlan(e.Plan)
+		s.tellPlan("storage", e.Plan)
 	case storage.Begins:
 		suffix := ""
 		if e.Number > 0 {
@@ -157,7 +163,15 @@ func (s *site) tell(e storage.Event) {
 		}
 	case storage.Done:
 		a.say("storage", "done: %s", e.Act.Name)
-		a.page.set(func(now *status.Status) { now.Storage.Done = append(now.Storage.Done, e.Act.Name) })
+		a.page.set(func(now *status.Status) {
+			now.Storage.Done = append(now.Storage.Done, e.Act.Name)
+			if e.Act.Kind == act.Mount {
+				now.Storage.Mounts = append(now.Storage.Mounts, status.Mount{Device: e.Act.Dev, Target: e.Act.On, Type: e.Act.Type, Options: strings.Join(e.Act.Options, ",")})
+			}
+		})
+		if e.Act.Kind == act.SwapOn {
+			s.showSwaps()
+		}
 	case storage.Failed:
 		sentence := strings.ReplaceAll(e.Err.Error(), "\n", ": ")
 		a.page.set(func(now *status.Status) { now.Storage.Fault = sentence })
@@ -165,7 +179,7 @@ func (s *site) tell(e storage.Event) {
 	}
 }
 
-func (s *site) tellPlan(p plan.Plan) {
+func (s *site) tellPlan(about string, p plan.Plan) {
 	var refused, problems, waits []string
 	for _, r := range p.Refused {
 		line := r.Sentence
@@ -181,10 +195,10 @@ func (s *site) tellPlan(p plan.Plan) {
 	for _, w := range p.Waits {
 		waits = append(waits, w.Sentence)
 	}
-	s.all("refused", "refused: ", refused)
-	s.all("waits", "waits for ", waits)
-	s.all("notes", "", p.Notes)
-	s.agent.page.problem("storage", strings.Join(slices.Concat(problems, waits), "; "))
+	s.all(about+" refused", "refused: ", refused)
+	s.all(about+" waits", "waits for ", waits)
+	s.all(about+" notes", "", p.Notes)
+	s.agent.page.problem(about, strings.Join(slices.Concat(problems, waits), "; "))
 }
 
 // all says a list of sentences, when it is another than last time.
@@ -210,7 +224,7 @@ func (s *site) ready() {
 	took := (a.Machine.Uptime() - s.began).Seconds()
 	var stands []string
 	a.page.set(func(now *status.Status) {
-		now.Storage.ReadyS = took
+		now.Storage.ReadyS, now.Storage.State, now.Storage.Since, now.Storage.Plan = took, "ready", a.uptime(), nil
 		for _, m := range now.Storage.Mounts {
 			stands = append(stands, fmt.Sprintf("%s %s on %s", m.Target, m.Type, m.Device))
 		}
@@ -232,13 +246,15 @@ func (s *site) served() {
 	})
 }
 
-// words are the lines of a file, none when it is not there.
+// words are those of a file, none when it is not there.
 func words(file string) []string {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil
-	}
+	data, _ := os.ReadFile(file)
 	return strings.Fields(string(data))
+}
+
+func lines(file string) []string {
+	data, _ := os.ReadFile(file)
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
 // sectors is what was written to each disk since the kernel's start, the seventh number of Documentation/block/stat.rst.

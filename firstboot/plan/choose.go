@@ -89,7 +89,7 @@ func (d *decision) lack(what string) {
 	}
 	sentence := fmt.Sprintf("have %d disks, want %d: nothing is %s", len(d.picks.Disks), want, strings.Join(words, ", nor "))
 	if d.want.Waited < may {
-		d.plan.Waits = append(d.plan.Waits, Wait{Sentence: sentence + "; there is " + strings.Join(d.visible(), ", "), Left: may - d.want.Waited})
+		d.plan.Waits = append(d.plan.Waits, Wait{Sentence: sentence + "; there is " + facts.Visible(d.have.Disks), Left: may - d.want.Waited})
 		return
 	}
 	d.refuse(what, fmt.Sprintf("%s within %d s", sentence, may), d.visible(), "")

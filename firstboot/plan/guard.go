@@ -10,7 +10,7 @@ import (
 // Guarded says that an act's device has to be looked at once more right before it: the plan was made when it could not be seen, or a while ago.
 func Guarded(k act.Kind) bool {
 	switch k {
-	case act.CreatePV, act.CreateGroup, act.MakeFS, act.MakeTable, act.MakeSwap, act.Mount:
+	case act.CreatePV, act.CreateGroup, act.MakeFS, act.MakeTable, act.MakeSwap, act.Mount, act.SwapOn:
 		return true
 	}
 	return false
@@ -37,6 +37,11 @@ func Guard(a act.Act, c facts.Content) error {
 			return nil
 		}
 		return fmt.Errorf("want UUID %s, have %s", a.UUID, words(c))
+	case act.SwapOn:
+		if c.Type == "swap" && (a.UUID == "" || c.UUID == a.UUID) {
+			return nil
+		}
+		return fmt.Errorf("want swap, UUID %s, have %s", a.UUID, words(c))
 	}
 	return nil
 }

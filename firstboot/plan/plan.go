@@ -13,6 +13,7 @@ import (
 	"grove/firstboot/journal"
 	"grove/firstboot/plan/act"
 	"grove/firstboot/plan/identity"
+	"grove/internal/size"
 	"grove/internal/spec"
 )
 
@@ -21,9 +22,10 @@ type Want struct {
 	Identity  identity.Identity // without a Node: its name is not known yet
 	Storage   *spec.Storage
 	Swap      []spec.Swap
-	Recording bool     // there is a journal; without one nothing is made
-	Waited    int      // seconds since the node began to look for disks
-	Add       []string // disks that a person has told the node to take into its array: /dev/vdf
+	Recording bool      // there is a journal; without one nothing is made
+	Waited    int       // seconds since the node began to look for disks
+	Swapfile  size.Size // of the swap file that is there whole
+	Add       []string  // disks that a person has told the node to take into its array: /dev/vdf
 }
 
 // Picks are the disks that the recipe's selectors find.

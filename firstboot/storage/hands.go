@@ -70,7 +70,7 @@ func (h Hands) Do(ctx context.Context, a act.Act) error {
 	case act.SealFS, act.CheckSeal:
 		return h.seal(a)
 	}
-	return fmt.Errorf("BUG: nobody does %q", a.Kind)
+	return h.swap(ctx, a)
 }
 
 func (h Hands) same(disks []act.Disk) error {

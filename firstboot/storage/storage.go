@@ -39,6 +39,7 @@ type Run struct {
 	Journal Journal // nil: there is none
 	Want    func() plan.Want
 	Decide  func(w plan.Want, have facts.Have, records []journal.Record) plan.Plan
+	Partly  bool // what is refused keeps nothing else from being done: swap
 	Uptime  func() time.Duration
 	Tell    func(Event)
 }
@@ -69,7 +70,8 @@ const (
 	leisure = 15 * time.Second
 )
 
-// Bring works until all is as wanted, or ctx ends.
+// Bring works until all is as wanted, or ctx ends. When a whole plan was done it does not look again, as every act was seen to come to its end: a second look at all
+// disks, however short, is one that somebody waits for. The caller has it when there is time.
 func (r *Run) Bring(ctx context.Context) error {
 	for {
 		p, err := r.Once(ctx)
@@ -77,14 +79,13 @@ func (r *Run) Bring(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil:
-		case p.Done():
-			return nil
-		case len(p.Refused) > 0:
-		case len(p.Acts) > 0:
-			wait = 0
-		default:
+		case err != nil || len(p.Refused) > 0:
+		case len(p.Waits) > 0:
 			wait = soon
+		case !p.More:
+			return nil
+		default:
+			wait = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -94,12 +95,12 @@ func (r *Run) Bring(ctx context.Context) error {
 	}
 }
 
-// Once looks, plans and acts. A plan that refuses anything is not begun.
+// Once looks, plans and acts. A plan that refuses anything is not begun, if all of it belongs together.
 func (r *Run) Once(ctx context.Context) (plan.Plan, error) {
 	p, err := r.Plan(ctx)
 	if err == nil {
 		r.Tell(Event{Kind: Planned, Plan: p})
-		if len(p.Refused) == 0 {
+		if len(p.Refused) == 0 || r.Partly {
 			err = r.perform(ctx, p.Acts)
 		}
 	}

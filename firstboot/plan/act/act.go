@@ -21,17 +21,18 @@ type Act struct {
 	UUID  string   `json:"uuid,omitempty"`  // to be given, or to be found there
 	Redo  bool     `json:"redo,omitempty"`  // over our own half-finished work
 
-	Label   string    `json:"label,omitempty"` // of a file system or swap; name of an array or a volume
-	Tags    []string  `json:"tags,omitempty"`  // of a group
-	Level   string    `json:"level,omitempty"` // 10, 0, 1
-	Chunk   size.Size `json:"chunk,omitempty"`
-	Run     bool      `json:"run,omitempty"`     // assemble with members missing
-	Percent int       `json:"percent,omitempty"` // of the group
-	Size    size.Size `json:"size,omitempty"`    // of swap
-	Type    string    `json:"type,omitempty"`    // of a file system: ext4, xfs
-	On      string    `json:"on,omitempty"`      // where it is mounted; what a link points to
-	Options []string  `json:"options,omitempty"` // of the mount
-	Seal    *Seal     `json:"seal,omitempty"`
+	Label    string    `json:"label,omitempty"` // of a file system or swap; name of an array or a volume
+	Tags     []string  `json:"tags,omitempty"`  // of a group
+	Level    string    `json:"level,omitempty"` // 10, 0, 1
+	Chunk    size.Size `json:"chunk,omitempty"`
+	Run      bool      `json:"run,omitempty"`      // assemble with members missing
+	Percent  int       `json:"percent,omitempty"`  // of the group
+	Size     size.Size `json:"size,omitempty"`     // of swap
+	Type     string    `json:"type,omitempty"`     // of a file system: ext4, xfs
+	On       string    `json:"on,omitempty"`       // where it is mounted; what a link points to
+	Priority int       `json:"priority,omitempty"` // of swap, the highest is used first
+	Options  []string  `json:"options,omitempty"`  // of the mount
+	Seal     *Seal     `json:"seal,omitempty"`
 }
 
 // Disk is a whole disk as it was when the plan was made; before it is written to, it must still be the same.
