@@ -11,6 +11,7 @@ import (
 	"grove/firstboot/facts/sysfs"
 	"grove/firstboot/journal"
 	"grove/firstboot/plan"
+	"grove/firstboot/raid"
 	"grove/firstboot/status"
 	"grove/firstboot/storage"
 )
@@ -27,11 +28,15 @@ const (
 func (s *site) keep(ctx context.Context) {
 	swap := s.swapRun()
 	swapped, seen := len(s.agent.image.Swap) == 0, ""
+	hurried := false
 	begin, last := s.agent.Machine.Uptime(), -looksAgain
 	for ctx.Err() == nil {
 		now := s.agent.Machine.Uptime()
 		changed := s.watch(&seen)
 		calm := s.agent.page.read().Mongod.State == "ready" || now-begin > swapMay
+		if calm && !hurried {
+			_, hurried = raid.Bound(s.agent.Root, raid.Hurry), true // there is none without an array
+		}
 		again := changed || calm && now-last >= looksAgain
 		if s.agent.image.Storage != nil && again && (changed || !s.done) {
 			_, _ = s.run().Once(ctx) // what fails is told

@@ -25,17 +25,17 @@ func (d *decision) array() (device, bool) {
 			return base, true
 		}
 	}
-	one, two, copied := twins(members)
+	live, one, two := current(members)
 	switch slots := slotsOf(members); {
-	case len(members) == 0, (len(members) < slots || copied) && d.cutOff(members):
+	case len(members) == 0, (len(live) < slots || two != "") && d.cutOff(members):
 		return d.createArray(base)
-	case copied:
+	case two != "":
 		d.refuse(base.name, fmt.Sprintf("%s and %s are the same member of it: take the copy away", one, two), nil, "")
 		return base, false
-	case len(members) < slots:
-		return d.degraded(base, members, slots)
+	case len(live) < slots:
+		return d.degraded(base, live, slots)
 	}
-	return d.assemble(base, members, d.want.Storage.Raid.Level != "0" && d.completed(act.CreateArray, d.want.Identity.UUID(identity.Array))), true
+	return d.assemble(base, live, d.want.Storage.Raid.Level != "0" && d.completed(act.CreateArray, d.want.Identity.UUID(identity.Array))), true
 }
 
 // ours goes by the array's UUID, and by its members with a kernel that does not tell it.
@@ -58,15 +58,21 @@ func (d *decision) members() (members []facts.Disk) {
 	return members
 }
 
-// twins finds two disks that are the same member: one is a copy of the other, or both are left from cut-off makings between which the disks changed their names.
-func twins(members []facts.Disk) (a, b string, are bool) {
-	for n := 1; n < len(members); n++ {
-		one, two := members[n-1].Content.Member, members[n].Content.Member
-		if one.Role == two.Role && one.Role >= 0 && one.Events == two.Events {
-			return members[n-1].Name, members[n].Name, true
+// current leaves out members that fell behind another of the same slot: a lost disk that came back after its place was taken. Of two that are equal it gives the
+// names: one is a copy of the other, or both are left from cut-off makings between which the disks changed their names.
+func current(members []facts.Disk) (live []facts.Disk, one, two string) {
+	for _, m := range members {
+		at := slices.IndexFunc(live, func(l facts.Disk) bool { return l.Content.Member.Role == m.Content.Member.Role })
+		switch {
+		case at < 0 || m.Content.Member.Role < 0:
+			live = append(live, m)
+		case live[at].Content.Member.Events == m.Content.Member.Events:
+			one, two = live[at].Name, m.Name
+		case live[at].Content.Member.Events < m.Content.Member.Events:
+			live[at] = m
 		}
 	}
-	return "", "", false
+	return live, one, two
 }
 
 func slotsOf(members []facts.Disk) int {

@@ -6,6 +6,7 @@ package raid
 
 import (
 	"fmt"
+	"os"
 
 	"grove/firstboot/plan/act"
 	"grove/internal/host"
@@ -48,4 +49,15 @@ func create(a act.Act) host.Command {
 		args = append(args, "--run")
 	}
 	return host.Command{Path: program, Args: append(append(args, fmt.Sprintf("--raid-devices=%d", len(a.From))), a.From...)}
+}
+
+// Speeds in KiB/s a disk: of synchronizing while a node starts, when there is better use for its disks, and the kernel's own bound (SYNC_SPEED_MAX, drivers/md/md.c).
+const (
+	Calm  = 8 << 10
+	Hurry = 200000
+)
+
+// Bound sets the most that synchronizing may take, of all arrays. root stands before /proc. The file is there once the module is.
+func Bound(root string, kib int) error {
+	return os.WriteFile(root+"/proc/sys/dev/raid/speed_limit_max", fmt.Appendln(nil, kib), 0o644)
 }

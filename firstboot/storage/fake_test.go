@@ -15,7 +15,6 @@ import (
 	"grove/firstboot/plan/act"
 	"grove/firstboot/plan/identity"
 	"grove/internal/size"
-	"grove/internal/spec"
 )
 
 var db1 = identity.Identity{Cluster: "demo", Node: "db1"}
@@ -54,7 +53,12 @@ type fake struct {
 	volumes map[string]*thing
 	records []journal.Record
 
-	running bool // the array is assembled
+	stick *thing    // a USB stick: blank, somebody's, or with our table
+	swap  thing     // on the stick's partition
+	file  size.Size // the swap file
+
+	running []string // serial numbers of the members of the array that is assembled
+	swaps   []string
 	active  bool // the volumes are
 	mounts  map[string]string
 
@@ -81,7 +85,7 @@ func newFake(seed uint64, disks int) *fake {
 
 // boot is the power coming back. Disks come up in another order each time.
 func (f *fake) boot() {
-	f.running, f.active, f.mounts, f.cut = false, false, map[string]string{}, 0
+	f.running, f.swaps, f.active, f.mounts, f.cut = nil, nil, false, map[string]string{}, 0
 	for n, at := range f.rand.Perm(len(f.disks)) {
 		f.disks[n].name = "vd" + string(rune('b'+at))
 	}
@@ -108,7 +112,10 @@ func (f *fake) String() string {
 	for _, name := range slices.Sorted(maps.Keys(f.volumes)) {
 		fmt.Fprintf(&b, "volume %s %s\n", name, f.volumes[name])
 	}
-	fmt.Fprintf(&b, "running %v, active %v\n", f.running, f.active)
+	if f.stick != nil {
+		fmt.Fprintf(&b, "stick %s, swap on it %s, swap file %s, in use %v\n", f.stick, f.swap, f.file, f.swaps)
+	}
+	fmt.Fprintf(&b, "running %v, active %v\n", slices.Sorted(slices.Values(f.running)), f.active)
 	for _, on := range slices.Sorted(maps.Keys(f.mounts)) {
 		fmt.Fprintf(&b, "%s on %s\n", f.at("/dev/"+f.mounts[on]).uuid, on)
 	}
@@ -118,7 +125,7 @@ func (f *fake) String() string {
 // write changes what a device carries, if it may be.
 func (f *fake) write(to *thing, what thing) {
 	f.step()
-	if to.files || !slices.Contains([]string{"", "junk", "pv", "fs"}, to.kind) {
+	if to.files || !slices.Contains([]string{"", "junk", "pv", "fs", "swap"}, to.kind) {
 		panic(fmt.Sprintf("BUG: %s was written over %s", what, to))
 	}
 	*to = what
@@ -128,7 +135,13 @@ func (f *fake) write(to *thing, what thing) {
 func (f *fake) at(dev string) *thing {
 	name, _ := strings.CutPrefix(dev, "/dev/")
 	switch {
-	case strings.HasPrefix(name, "md") && f.running:
+	case name == "sdu":
+		return f.stick
+	case name == "sdu1":
+		return &f.swap
+	case strings.HasPrefix(name, "zram"), strings.HasPrefix(name, "/state"):
+		return &thing{kind: "swap", uuid: db1.UUID(identity.Swap("zram"))}
+	case strings.HasPrefix(name, "md") && f.running != nil:
 		return &f.array
 	case strings.HasPrefix(f.kernel(dev), "dm-") && f.active:
 		if v := f.volumes[strings.TrimPrefix(f.kernel(dev), "dm-")]; v != nil {
@@ -151,6 +164,10 @@ func (t thing) content(group string) facts.Content {
 		c.Type, c.UUID, c.Group, c.Data = "LVM2_member", t.uuid, group, "at 0"
 	case "fs":
 		c.Type, c.UUID, c.Data = t.fs, t.uuid, "at 0"
+	case "table":
+		c.Table, c.TableID, c.Data = "dos", t.uuid, "at 0"
+	case "swap":
+		c.Type, c.UUID, c.Data = "swap", t.uuid, "at 0"
 	default:
 		c.Type, c.UUID, c.Data = t.kind, "somebody's", "at 0"
 	}
@@ -188,19 +205,24 @@ func (f *fake) Look(context.Context, []journal.Record) (facts.Have, error) {
 		if d.member != nil {
 			m := *d.member
 			disk.Content = facts.Content{Type: "linux_raid_member", UUID: m.Array, Member: &m, Signatures: []string{"linux_raid_member at 0x1000"}, Sampled: true}
-			members = append(members, d.name)
-			if f.running {
+			if slices.Contains(f.running, d.serial) {
+				members = append(members, d.name)
 				disk.Holders, disk.Held = []string{"md127"}, true
 			}
 		}
 		disk.Class = classOf(disk)
 		have.Disks = append(have.Disks, disk)
 	}
-	slices.SortFunc(have.Disks, func(a, b facts.Disk) int { return strings.Compare(a.Name, b.Name) })
-	if f.running {
-		have.Arrays = []facts.Array{{Name: "md127", Dev: "/dev/md127", UUID: db1.UUID(identity.Array), Disks: len(members), Working: len(members), Members: members, Content: f.array.content(f.groupName())}}
+	if f.stick != nil {
+		have.Disks = append(have.Disks, f.usb())
 	}
-	if visible := f.running || f.array.kind == ""; f.group && visible {
+	have.Swaps = slices.Clone(f.swaps)
+	slices.SortFunc(have.Disks, func(a, b facts.Disk) int { return strings.Compare(a.Name, b.Name) })
+	if f.running != nil {
+		have.Arrays = []facts.Array{{Name: "md127", Dev: "/dev/md127", UUID: db1.UUID(identity.Array), Disks: f.slots(), Working: len(members), Members: members,
+			Content: f.array.content(f.groupName())}}
+	}
+	if visible := f.running != nil || f.array.kind == ""; f.group && visible {
 		have.Groups = []facts.Group{{Name: identity.Group, Tags: db1.Tags()}}
 		for _, name := range slices.Sorted(maps.Keys(f.volumes)) {
 			v := facts.Volume{Kernel: f.kernel("/dev/grove/" + name), Name: name, Group: identity.Group, Dev: "/dev/grove/" + name, Active: f.active}
@@ -229,6 +251,30 @@ func classOf(d facts.Disk) facts.Class {
 	return facts.Foreign
 }
 
+func (f *fake) usb() facts.Disk {
+	d := facts.Disk{Name: "sdu", Dev: "/dev/sdu", Names: []string{"sdu"}, Size: 8 * size.GiB, Serial: "stick", Bus: "usb", Content: f.stick.content("")}
+	if d.Class = classOf(d); f.stick.kind == "table" {
+		d.Parts = []facts.Part{{Dev: "/dev/sdu1", Name: "sdu1", Number: 1, Content: f.swap.content("")}}
+	}
+	return d
+}
+
+// slots is how many disks the array was made of.
+func (f *fake) slots() int {
+	for _, d := range f.disks {
+		if d.member != nil {
+			return d.member.Disks
+		}
+	}
+	return 0
+}
+
+// serial finds a disk by its name of today.
+func (f *fake) serial(dev string) *pretended {
+	at := slices.IndexFunc(f.disks, func(d *pretended) bool { return "/dev/"+d.name == dev })
+	return f.disks[at]
+}
+
 // Probe see Machine.
 func (f *fake) Probe(_ context.Context, dev string) (facts.Content, error) {
 	return f.at(dev).content(f.groupName()), nil
@@ -241,7 +287,21 @@ func (f *fake) Do(_ context.Context, a act.Act) error {
 	case act.CreateArray:
 		return f.createArray(a)
 	case act.Assemble:
-		f.running = true
+		for _, dev := range a.From {
+			f.running = append(f.running, f.serial(dev).serial)
+		}
+	case act.AddMember:
+		f.addMember(a)
+	case act.MakeTable:
+		f.write(f.at(a.Dev), thing{kind: "table", uuid: a.UUID})
+	case act.MakeSwap:
+		f.write(f.at(a.Dev), thing{kind: "junk"})
+		f.write(f.at(a.Dev), thing{kind: "swap", uuid: a.UUID})
+	case act.MakeSwapfile:
+		f.step()
+		f.file = a.Size
+	case act.SwapOn:
+		f.swaps = append(f.swaps, a.Dev)
 	case act.CreatePV:
 		f.write(f.at(a.Dev), thing{kind: "junk"})
 		f.write(f.at(a.Dev), thing{kind: "pv", uuid: a.UUID})
@@ -286,12 +346,37 @@ func (f *fake) createArray(a act.Act) error {
 	for slot, dev := range a.From {
 		to := f.at(dev)
 		f.write(to, *to) // may it be written to?
-		at := slices.IndexFunc(f.disks, func(d *pretended) bool { return "/dev/"+d.name == dev })
-		f.disks[at].member = &facts.Member{Array: a.UUID, Level: "raid" + a.Level, Disks: len(a.From), Role: slot}
+		f.serial(dev).member = &facts.Member{Array: a.UUID, Level: "raid" + a.Level, Disks: len(a.From), Role: slot}
 	}
 	f.step()
-	f.running, f.array = true, thing{kind: f.stale}
+	f.array = thing{kind: f.stale}
+	for _, dev := range a.From {
+		f.running = append(f.running, f.serial(dev).serial)
+	}
 	return nil
+}
+
+// addMember takes a disk into the first slot that nobody has.
+func (f *fake) addMember(a act.Act) {
+	d, slot := f.serial(a.From[0]), 0
+	f.write(&d.carries, d.carries) // may it be written to?
+	for slices.ContainsFunc(f.disks, func(o *pretended) bool {
+		return o.member != nil && o.member.Role == slot && slices.Contains(f.running, o.serial)
+	}) {
+		slot++
+	}
+	d.member = &facts.Member{Array: a.UUID, Level: f.level(), Disks: f.slots(), Role: slot, Events: 1}
+	f.step()
+	f.running = append(f.running, d.serial)
+}
+
+func (f *fake) level() string {
+	for _, o := range f.disks {
+		if o.member != nil {
+			return o.member.Level
+		}
+	}
+	return ""
 }
 
 // makeFS leaves, as mke2fs and mkfs.xfs do, either no signature at all or one that looks whole, when it is cut off.
@@ -326,12 +411,8 @@ func (f *fake) End(number int) error {
 	return nil
 }
 
-// picks finds all disks, as a recipe with `{bus: virtio, count: N}` does.
 func (f *fake) decide(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
-	n := w.Storage.Disks[0].Count
-	p := plan.Picks{Disks: have.Disks[:min(n, len(have.Disks))]}
-	if len(have.Disks) < n {
-		p.Missing = []spec.Selector{{Bus: "virtio", Count: n - len(have.Disks)}}
-	}
+	var p plan.Picks
+	p.Disks, p.Missing, p.Unclear = facts.Pick(have.Disks, w.Storage.Disks)
 	return plan.Storage(w, have, p, records)
 }

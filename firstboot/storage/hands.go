@@ -104,7 +104,11 @@ func (h Hands) array(ctx context.Context, a act.Act) error {
 	if a.Kind == act.AddMember {
 		return h.run(ctx, raid.Command(a))
 	}
-	return h.run(ctx, raid.Command(a), "raid"+a.Level)
+	if err := h.Modules("raid" + a.Level); err != nil {
+		return err
+	}
+	_ = raid.Bound(h.Root, raid.Calm) // without the bound it only takes longer until the node serves
+	return h.run(ctx, raid.Command(a))
 }
 
 func (h Hands) volumes(ctx context.Context, a act.Act) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"grove/firstboot/facts"
+	"grove/firstboot/journal"
 	"grove/firstboot/plan"
 	"grove/internal/size"
 	"grove/internal/spec"
@@ -96,7 +97,7 @@ func (w *walker) stands() string {
 	return ""
 }
 
-func TestEveryLayoutIsMadeOfBlankDisks(t *testing.T) {
+func TestWalkEveryLayoutIsMadeOfBlankDisks(t *testing.T) {
 	for _, s := range layouts() {
 		w := newWalker(1, s)
 		if w.boot(0); w.stands() != "" {
@@ -108,7 +109,7 @@ func TestEveryLayoutIsMadeOfBlankDisks(t *testing.T) {
 	}
 }
 
-func TestSecondBootOnlyPutsToUse(t *testing.T) {
+func TestWalkSecondBootOnlyPutsToUse(t *testing.T) {
 	for _, s := range layouts() {
 		w := newWalker(1, s)
 		w.boot(0)
@@ -130,7 +131,7 @@ func TestSecondBootOnlyPutsToUse(t *testing.T) {
 }
 
 // The heart of it: the power goes at every step there is, and again and again on the way back.
-func TestPowerMayGoAtAnyPoint(t *testing.T) {
+func TestWalkPowerMayGoAtAnyPoint(t *testing.T) {
 	walks := 0
 	for _, s := range layouts() {
 		whole := newWalker(1, s)
@@ -157,7 +158,7 @@ func TestPowerMayGoAtAnyPoint(t *testing.T) {
 }
 
 // With somebody's data on any one of the disks nothing is written anywhere: the fake panics if that disk is, and its print shows all others.
-func TestDataOfOthersStops(t *testing.T) {
+func TestWalkDataOfOthersStops(t *testing.T) {
 	for _, s := range layouts() {
 		for bad := range s.Disks[0].Count {
 			w := newWalker(uint64(bad), s)
@@ -171,7 +172,7 @@ func TestDataOfOthersStops(t *testing.T) {
 }
 
 // An old file system that comes to light on the new array or volume, since it lies at the same place as before, is somebody's data, too.
-func TestOldDataOnANewDeviceStops(t *testing.T) {
+func TestWalkOldDataOnANewDeviceStops(t *testing.T) {
 	for _, s := range layouts() {
 		if s.Raid.Level == "none" && s.Volumes == (spec.Volumes{}) {
 			continue // the disk itself: see above
@@ -186,8 +187,82 @@ func TestOldDataOnANewDeviceStops(t *testing.T) {
 	}
 }
 
+// A disk is lost, a blank one is in its place, and the power goes at every step of the rebuilding: the data is never touched, and in the end the array is whole.
+func TestWalkRebuilding(t *testing.T) {
+	for _, level := range []spec.Level{"10", "1"} {
+		s := layouts()[0]
+		s.Raid.Level, s.Rebuild, s.Disks[0].Count = level, true, level.Least()
+		for cut := range 12 {
+			w := newWalker(uint64(cut), s)
+			w.boot(0)
+			w.array.files = true
+			lost := w.disks[cut%len(w.disks)]
+			lost.serial, lost.member = "new", nil
+			w.waited = 60
+			w.boot(cut)
+			w.boot(0)
+			whole := len(w.running) == level.Least() && lost.member != nil && w.array.files && w.stands() == ""
+			if again, err := w.run().Once(context.Background()); !whole || err != nil || !again.Done() {
+				t.Errorf("RAID %s, cut at step %d: %s, then %+v, %v\n%s", level, cut, w.stands(), again, err, w)
+			}
+		}
+	}
+}
+
+// Swap on a stick, in a file and in RAM, with the power going at every step.
+func TestWalkSwap(t *testing.T) {
+	whole := swapWalk(0)
+	if got, want := whole.String(), "in use [/dev/sdu1 /state/grove/swap /dev/zram0]"; !strings.Contains(got, want) {
+		t.Fatalf("want %s in\n%s", want, got)
+	}
+	for cut := 1; cut <= whole.steps; cut++ {
+		w := swapWalk(cut, cut/2+1)
+		if diff := cmp.Diff(whole.String(), w.String()); diff != "" || w.stands() != "" {
+			t.Errorf("cut at step %d: %s\nuninterrupted - this +\n%s", cut, w.stands(), diff)
+		}
+	}
+	theirs := newWalker(1, layouts()[0])
+	theirs.disks, theirs.stick = nil, &thing{kind: "vfat", files: true}
+	if theirs.swapOn(0); len(theirs.last.Refused) != 1 || theirs.stick.kind != "vfat" || len(theirs.swaps) != 2 {
+		t.Errorf("somebody's stick: refused %+v, swap on %v, want the two others", theirs.last.Refused, theirs.swaps)
+	}
+}
+
+func swapWalk(cuts ...int) *walker {
+	w := newWalker(1, layouts()[0])
+	w.disks, w.stick = nil, &thing{}
+	for _, cut := range append(cuts, 0) {
+		w.swapOn(cut)
+	}
+	return w
+}
+
+// swapOn is a boot that sees to swap only.
+func (w *walker) swapOn(cut int) {
+	defer func() {
+		if r := recover(); r != nil && r != errCut {
+			panic(r)
+		}
+	}()
+	w.fake.boot()
+	w.steps, w.cut = 0, cut
+	r := w.run()
+	want := r.Want
+	r.Want = func() plan.Want {
+		p := want()
+		p.Swapfile, p.Swap = w.file, []spec.Swap{{On: "usb"}, {On: "state", Size: size.GiB}, {On: "zram", Size: size.GiB}}
+		return p
+	}
+	r.Partly, r.Decide = true, func(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
+		return plan.Swap(w, have, plan.Picks{}, records)
+	}
+	for range 2 {
+		w.last, w.err = r.Once(context.Background())
+	}
+}
+
 // A walk that could not fail would be worth nothing: with one guard taken away each of these writes over data, and the fake says so.
-func TestWalksFailWithoutTheirGuards(t *testing.T) {
+func TestWalkFailsWithoutTheirGuards(t *testing.T) {
 	s := layouts()[2] // RAID 10 with three volumes
 	for _, c := range []struct {
 		guard string

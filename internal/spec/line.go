@@ -7,9 +7,12 @@ import (
 )
 
 // Line is what a node says on its console, one thing a line: `grove 12.10 mongod: 6.0.5 answers on 10.5.0.11:27017`. The lab follows a boot by them.
+//
+// Of storage, each act has two: `begins: create RAID 10 demo/db1 of vdb, vdc (journal 3)`, when its record is on the medium, and `done: ` with the same sentence. Then
+// there are `refused: `, `waits for `, and once all is mounted `ready: /data xfs on /dev/grove/data, ...`.
 type Line struct {
 	Uptime float64 // seconds since the kernel's start
-	Topic  string  // init, node, network, state, mongod, agent, stop
+	Topic  string  // init, node, network, state, storage, mongod, agent, stop
 	Text   string
 }
 
