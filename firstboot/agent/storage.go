@@ -96,7 +96,7 @@ func (s *site) look(ctx context.Context, records []journal.Record) (facts.Have, 
 }
 
 func (s *site) probe(ctx context.Context, dev string) (facts.Content, error) {
-	return facts.Probe(ctx, s.agent.Machine, s.agent.Root+dev)
+	return facts.Probe(ctx, s.agent.Machine, dev)
 }
 
 func (s *site) decide(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
@@ -199,6 +199,13 @@ func (s *site) tellPlan(about string, p plan.Plan) {
 	s.all(about+" waits", "waits for ", waits)
 	s.all(about+" notes", "", p.Notes)
 	s.agent.page.problem(about, strings.Join(slices.Concat(problems, waits), "; "))
+	if about == "storage" && len(refused) > 0 {
+		s.agent.page.set(func(now *status.Status) {
+			if now.Mongod.PID == 0 { // else it serves, whatever is wrong with a disk beside
+				now.Phase = "degraded"
+			}
+		})
+	}
 }
 
 // all says a list of sentences, when it is another than last time.
