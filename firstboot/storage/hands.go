@@ -38,7 +38,7 @@ func (h Hands) Look(ctx context.Context, records []journal.Record) (facts.Have, 
 
 // Probe see Machine.
 func (h Hands) Probe(ctx context.Context, dev string) (facts.Content, error) {
-	return h.Probes(ctx, dev)
+	return h.Probes(ctx, h.path(dev))
 }
 
 // patience is how long a program may take. mkfs discards the whole device first, which on some takes minutes.
@@ -73,6 +73,14 @@ func (h Hands) Do(ctx context.Context, a act.Act) error {
 	return h.swap(ctx, a)
 }
 
+// path puts the root before a device that does not have it yet: those that were found have, those of the plan's own have not.
+func (h Hands) path(dev string) string {
+	if strings.HasPrefix(dev, h.Root) {
+		return dev
+	}
+	return h.Root + dev
+}
+
 func (h Hands) same(disks []act.Disk) error {
 	if len(disks) == 0 {
 		return nil
@@ -83,7 +91,7 @@ func (h Hands) same(disks []act.Disk) error {
 	}
 	for _, want := range disks {
 		if !slices.ContainsFunc(now, func(d sysfs.Disk) bool {
-			return "/dev/"+d.Name == want.Dev && d.Serial == want.Serial && d.Size == want.Size
+			return h.path("/dev/"+d.Name) == h.path(want.Dev) && d.Serial == want.Serial && d.Size == want.Size
 		}) {
 			return fmt.Errorf("%s is no longer the disk with serial number %q and %s", want.Dev, want.Serial, want.Size)
 		}
@@ -119,7 +127,7 @@ func (h Hands) volumes(ctx context.Context, a act.Act) error {
 	if a.Kind != act.CreatePV {
 		on = a.From[0]
 	}
-	dev, err := lvm.Device(h.Root + on)
+	dev, err := lvm.Device(h.path(on))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (h Hands) swap(ctx context.Context, a act.Act) error {
 	case act.MakeZram:
 		return h.zram(ctx, a)
 	case act.SwapOn:
-		return h.Host.SwapOn(h.Root+a.Dev, a.Priority)
+		return h.Host.SwapOn(h.path(a.Dev), a.Priority)
 	}
 	return fmt.Errorf("BUG: nobody does %q", a.Kind)
 }
@@ -38,7 +38,7 @@ func (h Hands) table(ctx context.Context, a act.Act) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(h.Root+a.Dev, os.O_RDWR, 0)
+	f, err := os.OpenFile(h.path(a.Dev), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (h Hands) table(ctx context.Context, a act.Act) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return h.run(ctx, host.Command{Path: "/usr/sbin/blockdev", Args: []string{"--rereadpt", h.Root + a.Dev}})
+	return h.run(ctx, host.Command{Path: "/usr/sbin/blockdev", Args: []string{"--rereadpt", h.path(a.Dev)}})
 }
 
 // mbr is a partition table with one partition of type 82, from 4 MiB (the erase block of most flash) to the last whole MiB.
@@ -73,7 +73,7 @@ func mbr(id string, disk size.Size) ([]byte, error) {
 
 // swapfile is all there under its name, or not at all.
 func (h Hands) swapfile(ctx context.Context, a act.Act) error {
-	file, made := h.Root+a.Dev, a
+	file, made := h.path(a.Dev), a
 	made.Dev = file + ".new"
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

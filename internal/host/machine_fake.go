@@ -25,6 +25,9 @@ type FakeMachine struct {
 	Taken    map[string]bool                          // devices that somebody has for themselves, beside those that are mounted
 	NVMe     map[string][]byte                        // what the controller of a device says of itself
 
+	Root    string            // where /proc/self/mountinfo (proc(5)) is kept, if not empty; mounts lie below it
+	Numbers map[string]string // major and minor number of a mount's source in it: 254:16
+
 	loaded []string // modules
 	swaps  []string
 
@@ -134,7 +137,18 @@ func (f *FakeMachine) Mount(m Mount) error {
 		return fmt.Errorf("mount %s on %s as %s: %w", m.Source, m.Target, m.Type, err)
 	}
 	f.mounts = append(f.mounts, m)
-	return nil
+	return f.listMounts()
+}
+
+func (f *FakeMachine) listMounts() error {
+	if f.Root == "" {
+		return nil
+	}
+	text := "1 1 0:2 / / rw - rootfs rootfs rw\n"
+	for n, m := range f.mounts {
+		text += fmt.Sprintf("%d 1 %s / %s rw - %s %s rw\n", n+2, f.Numbers[m.Source], strings.TrimPrefix(m.Target, f.Root), m.Type, m.Source)
+	}
+	return os.WriteFile(f.Root+"/proc/self/mountinfo", []byte(text), 0o600)
 }
 
 // Unmount see Machine.
@@ -145,7 +159,7 @@ func (f *FakeMachine) Unmount(target string) error {
 	if len(f.mounts) == before {
 		return fmt.Errorf("unmount %s: %w", target, errors.New("not mounted"))
 	}
-	return nil
+	return f.listMounts()
 }
 
 // Mounted see Machine.
