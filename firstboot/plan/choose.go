@@ -44,9 +44,9 @@ func (d *decision) chosen(what string, ours func(facts.Disk) bool) ([]facts.Disk
 	return d.picks.Disks, true
 }
 
-// blank is what may be made into something: proven, and used by nobody.
+// blank is what may be made into something: proven, and used by nobody. A disk that an act of ours had begun on, and not written to yet, is as blank as before.
 func blank(disk facts.Disk) bool {
-	return disk.Class == facts.Blank && disk.Content.Blank() && len(disk.Parts) == 0 && len(disk.Holders) == 0 && !disk.Held && !disk.ReadOnly
+	return (disk.Class == facts.Blank || disk.Class == facts.OursPartial) && disk.Content.Blank() && len(disk.Parts) == 0 && len(disk.Holders) == 0 && !disk.Held && !disk.ReadOnly
 }
 
 // nothingKnown is a content without any signature. Data may be on it.

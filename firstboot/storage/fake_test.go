@@ -197,7 +197,7 @@ func (f *fake) groupName() string {
 }
 
 // Look see Machine.
-func (f *fake) Look(context.Context, []journal.Record) (facts.Have, error) {
+func (f *fake) Look(_ context.Context, records []journal.Record) (facts.Have, error) {
 	have := facts.Have{}
 	var members []string
 	for _, d := range f.disks {
@@ -210,7 +210,6 @@ func (f *fake) Look(context.Context, []journal.Record) (facts.Have, error) {
 				disk.Holders, disk.Held = []string{"md127"}, true
 			}
 		}
-		disk.Class = classOf(disk)
 		have.Disks = append(have.Disks, disk)
 	}
 	if f.stick != nil {
@@ -235,25 +234,16 @@ func (f *fake) Look(context.Context, []journal.Record) (facts.Have, error) {
 	for on, dev := range f.mounts {
 		have.Mounts = append(have.Mounts, facts.Mount{Dev: dev, Kernel: f.kernel(dev), Target: on})
 	}
+	have.Disks = facts.Classify(have, facts.Who{Identity: db1, Begun: plan.Begun(records)})
 	if f.blind != nil {
 		f.blind(&have)
 	}
 	return have, nil
 }
 
-func classOf(d facts.Disk) facts.Class {
-	switch c := d.Content; {
-	case c.Blank():
-		return facts.Blank
-	case c.Member != nil && c.UUID == db1.UUID(identity.Array), c.UUID == db1.PV(), c.UUID == db1.UUID(identity.Data):
-		return facts.OursPartial
-	}
-	return facts.Foreign
-}
-
 func (f *fake) usb() facts.Disk {
 	d := facts.Disk{Name: "sdu", Dev: "/dev/sdu", Names: []string{"sdu"}, Size: 8 * size.GiB, Serial: "stick", Bus: "usb", Content: f.stick.content("")}
-	if d.Class = classOf(d); f.stick.kind == "table" {
+	if f.stick.kind == "table" {
 		d.Parts = []facts.Part{{Dev: "/dev/sdu1", Name: "sdu1", Number: 1, Content: f.swap.content("")}}
 	}
 	return d
