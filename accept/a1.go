@@ -117,19 +117,25 @@ func rebuilds(ctx context.Context, b *bench) (string, error) {
 	if r := b.run(ctx, nil, "build", file, "-o", out); r.code != 0 {
 		return "", errors.New(r.out)
 	}
-	changed := strings.Replace(string(data), "    security:", "    operationProfiling: {slowOpThresholdMs: 250}\n    security:", 1)
-	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
-		return "", err
+	var setting, nothing result
+	for n := range 3 { // the fastest counts: whatever else the machine does can only add
+		changed := strings.Replace(string(data), "    security:", fmt.Sprintf("    operationProfiling: {slowOpThresholdMs: %d}\n    security:", 250+n), 1)
+		if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
+			return "", err
+		}
+		one := b.run(ctx, nil, "build", file, "-o", out)
+		same := b.run(ctx, nil, "build", file, "-o", out)
+		if err := errors.Join(one.wants(0, "mongod.config.operationProfiling.slowOpThresholdMs"), same.wants(0, "nothing changed")); err != nil {
+			return "", err
+		}
+		if n == 0 || one.took < setting.took {
+			setting = one
+		}
+		if n == 0 || same.took < nothing.took {
+			nothing = same
+		}
 	}
-	setting := b.run(ctx, nil, "build", file, "-o", out)
-	if err := setting.wants(0, "mongod.config.operationProfiling.slowOpThresholdMs"); err != nil {
-		return "", err
-	}
-	nothing := b.run(ctx, nil, "build", file, "-o", out)
-	if err := nothing.wants(0, "nothing changed"); err != nil {
-		return "", err
-	}
-	figure := fmt.Sprintf("one setting %.2f s, nothing %.2f s", setting.took.Seconds(), nothing.took.Seconds())
+	figure := fmt.Sprintf("one setting %.2f s, nothing %.2f s, the fastest of 3", setting.took.Seconds(), nothing.took.Seconds())
 	if setting.took > 1500*time.Millisecond || nothing.took > time.Second {
 		return "", errors.New("too slow: " + figure + "\n" + setting.out)
 	}
