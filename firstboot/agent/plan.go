@@ -12,6 +12,7 @@ import (
 	"grove/firstboot/facts"
 	"grove/firstboot/plan"
 	"grove/firstboot/plan/identity"
+	"grove/firstboot/plan/swap"
 	"grove/firstboot/status"
 	"grove/internal/host"
 	"grove/internal/spec"
@@ -72,7 +73,7 @@ func decideOnly(ctx context.Context) (Look, error) {
 		picks.Disks, picks.Missing, picks.Unclear = facts.Pick(have.Disks, image.Storage.Disks)
 	}
 	look.Storage = plan.Storage(a.site.want(), have, picks, a.site.records())
-	look.Swap = plan.Swap(a.site.want(), have, picks, a.site.records())
+	look.Swap = swap.Decide(a.site.want(), have, picks, a.site.records())
 	return look, nil
 }
 

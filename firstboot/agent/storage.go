@@ -14,6 +14,7 @@ import (
 	"grove/firstboot/plan"
 	"grove/firstboot/plan/act"
 	"grove/firstboot/plan/identity"
+	"grove/firstboot/plan/swap"
 	"grove/firstboot/status"
 	"grove/firstboot/storage"
 )
@@ -69,7 +70,7 @@ func (s *site) run() *storage.Run {
 
 func (s *site) want() plan.Want {
 	a := s.agent
-	return plan.Want{Identity: s.identity(), Storage: a.image.Storage, Swap: a.image.Swap, Recording: s.journal != nil, Swapfile: storage.Swapfile(a.Root + plan.Swapfile),
+	return plan.Want{Identity: s.identity(), Storage: a.image.Storage, Swap: a.image.Swap, Recording: s.journal != nil, Swapfile: storage.Swapfile(a.Root + swap.File),
 		Waited: int((a.Machine.Uptime() - s.began).Seconds()), Add: words(a.Root + rebuildFile)}
 }
 

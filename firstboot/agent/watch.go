@@ -11,6 +11,7 @@ import (
 	"grove/firstboot/facts/sysfs"
 	"grove/firstboot/journal"
 	"grove/firstboot/plan"
+	"grove/firstboot/plan/swap"
 	"grove/firstboot/raid"
 	"grove/firstboot/status"
 	"grove/firstboot/storage"
@@ -26,7 +27,7 @@ const (
 
 // keep watches the arrays, has all disks looked at when some come or go, and sees to swap, until ctx ends. Nothing but a change is looked into before mongod runs.
 func (s *site) keep(ctx context.Context) {
-	swap := s.swapRun()
+	swapping := s.swapRun()
 	swapped, seen := len(s.agent.image.Swap) == 0, ""
 	hurried := false
 	begin, last := s.agent.Machine.Uptime(), -looksAgain
@@ -43,7 +44,7 @@ func (s *site) keep(ctx context.Context) {
 			last = now
 		}
 		if !swapped && again && calm {
-			p, err := swap.Once(ctx)
+			p, err := swapping.Once(ctx)
 			swapped, last = err == nil && p.Done(), now
 		}
 		select {
@@ -132,7 +133,7 @@ func (s *site) swapRun() *storage.Run {
 	r := s.run()
 	r.Partly = true
 	r.Decide = func(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
-		p := plan.Swap(w, have, plan.Picks{Disks: s.picks}, records)
+		p := swap.Decide(w, have, plan.Picks{Disks: s.picks}, records)
 		s.agent.page.set(func(now *status.Status) {
 			now.Storage.Swap = nil
 			for _, r := range p.Refused {
@@ -155,12 +156,12 @@ func (s *site) swapRun() *storage.Run {
 func (s *site) showSwaps() {
 	var all []status.Swap
 	for _, line := range lines(s.agent.Root + "/proc/swaps") {
-		swap := status.Swap{}
+		one := status.Swap{}
 		var kind string
 		var kib int64
-		if n, _ := fmt.Sscan(line, &swap.Device, &kind, &kib); n == 3 && strings.HasPrefix(swap.Device, "/") {
-			swap.Size = kib << 10
-			all = append(all, swap)
+		if n, _ := fmt.Sscan(line, &one.Device, &kind, &kib); n == 3 && strings.HasPrefix(one.Device, "/") {
+			one.Size = kib << 10
+			all = append(all, one)
 		}
 	}
 	s.agent.page.set(func(now *status.Status) { now.Storage.Swaps = all })

@@ -7,13 +7,14 @@ import (
 
 	"grove/firstboot/facts"
 	"grove/firstboot/plan/act"
+	"grove/firstboot/plan/disks"
 	"grove/firstboot/plan/identity"
 )
 
 // array finds, assembles or makes the array.
 func (d *decision) array() (device, bool) {
 	members := d.members()
-	base := device{name: d.arrayName(), dev: act.Array, disks: disksOf(members)}
+	base := device{name: d.arrayName(), dev: act.Array, disks: disks.Of(members)}
 	for _, a := range d.have.Arrays {
 		if d.ours(a, members) {
 			if a.State == "inactive" {
@@ -93,20 +94,20 @@ func (d *decision) cutOff(members []facts.Disk) bool {
 func (d *decision) createArray(base device) (device, bool) {
 	id, raid := d.want.Identity, d.want.Storage.Raid
 	redo := len(base.disks) > 0
-	disks, ok := d.chosen(base.name, func(disk facts.Disk) bool {
+	chosen, ok := d.chosen(base.name, func(disk facts.Disk) bool {
 		m := disk.Content.Member
-		return m != nil && m.Array == id.UUID(identity.Array) && redo && !untouchable(disk)
+		return m != nil && m.Array == id.UUID(identity.Array) && redo && !disks.Untouchable(disk)
 	})
 	if !ok {
 		return base, false
 	}
-	if len(disks) < len(base.disks) {
-		d.refuse(base.name, "half-finished work of ours is on disks that the recipe does not pick", d.visible(), "")
+	if len(chosen) < len(base.disks) {
+		d.refuse(base.name, "half-finished work of ours is on disks that the recipe does not pick", disks.Visible(d.have.Disks), "")
 		return base, false
 	}
-	base.disks, base.sight = disksOf(disks), fresh
-	d.add(act.Act{Kind: act.CreateArray, Dev: act.Array, From: devs(disks), Disks: base.disks, UUID: id.UUID(identity.Array), Redo: redo, Label: id.Array(), Level: string(raid.Level), Chunk: raid.Chunk,
-		Name: fmt.Sprintf("create %s of %s%s", base.name, names(disks), chunkWords(raid.Chunk))})
+	base.disks, base.sight = disks.Of(chosen), fresh
+	d.add(act.Act{Kind: act.CreateArray, Dev: act.Array, From: disks.Devs(chosen), Disks: base.disks, UUID: id.UUID(identity.Array), Redo: redo, Label: id.Array(), Level: string(raid.Level), Chunk: raid.Chunk,
+		Name: fmt.Sprintf("create %s of %s%s", base.name, disks.Names(chosen), chunkWords(raid.Chunk))})
 	return base, true
 }
 
@@ -117,8 +118,8 @@ func (d *decision) assemble(base device, members []facts.Disk, run bool) device 
 	if len(members) < slotsOf(members) {
 		suffix = fmt.Sprintf(", %d of %d", len(members), slotsOf(members))
 	}
-	d.add(act.Act{Kind: act.Assemble, Dev: act.Array, From: devs(members), UUID: d.want.Identity.UUID(identity.Array), Run: run,
-		Level: strings.TrimPrefix(members[0].Content.Member.Level, "raid"), Name: "assemble " + base.name + " of " + names(members) + suffix})
+	d.add(act.Act{Kind: act.Assemble, Dev: act.Array, From: disks.Devs(members), UUID: d.want.Identity.UUID(identity.Array), Run: run,
+		Level: strings.TrimPrefix(members[0].Content.Member.Level, "raid"), Name: "assemble " + base.name + " of " + disks.Names(members) + suffix})
 	return base
 }
 
@@ -127,11 +128,11 @@ const degradedAfter = 30
 
 // degraded serves what is left of an array that was whole once, if each of its blocks is left on one disk at least.
 func (d *decision) degraded(base device, members []facts.Disk, slots int) (device, bool) {
-	have := fmt.Sprintf("have %d of its %d disks: %s", len(members), slots, names(members))
+	have := fmt.Sprintf("have %d of its %d disks: %s", len(members), slots, disks.Names(members))
 	if gone := lost(members, slots); gone != "" || !d.completed(act.CreateArray, d.want.Identity.UUID(identity.Array)) {
 		may := 0
 		for _, s := range d.want.Storage.Disks {
-			may = max(may, patience(s))
+			may = max(may, disks.Patience(s))
 		}
 		if d.want.Waited < may {
 			d.plan.Waits = append(d.plan.Waits, Wait{Sentence: base.name + ": " + have, Left: may - d.want.Waited})
@@ -140,7 +141,7 @@ func (d *decision) degraded(base device, members []facts.Disk, slots int) (devic
 		if gone == "" {
 			gone = "and no journal says that it was whole once"
 		}
-		d.refuse(base.name, have+" "+gone, d.visible(), "mdadm --assemble --run "+act.Array+" "+strings.Join(devs(members), " "))
+		d.refuse(base.name, have+" "+gone, disks.Visible(d.have.Disks), "mdadm --assemble --run "+act.Array+" "+strings.Join(disks.Devs(members), " "))
 		return base, false
 	}
 	if left := degradedAfter - d.want.Waited; left > 0 {
@@ -173,13 +174,13 @@ func lost(members []facts.Disk, slots int) string {
 func (d *decision) rebuild(a facts.Array, members []facts.Disk) {
 	empty := a.Disks - len(a.Members)
 	for _, m := range members {
-		if empty > 0 && !slices.Contains(a.Members, m.Name) && !m.Held && !untouchable(m) && d.want.Recording {
+		if empty > 0 && !slices.Contains(a.Members, m.Name) && !m.Held && !disks.Untouchable(m) && d.want.Recording {
 			d.take(a, m)
 			empty--
 		}
 	}
 	for _, disk := range d.have.Disks {
-		if empty < 1 || !blank(disk) {
+		if empty < 1 || !disks.Blank(disk) {
 			continue
 		}
 		picked := slices.ContainsFunc(d.picks.Disks, func(p facts.Disk) bool { return p.Name == disk.Name })
@@ -194,6 +195,6 @@ func (d *decision) rebuild(a facts.Array, members []facts.Disk) {
 }
 
 func (d *decision) take(a facts.Array, disk facts.Disk) {
-	d.add(act.Act{Kind: act.AddMember, Dev: a.Dev, From: []string{disk.Dev}, Disks: disksOf([]facts.Disk{disk}), UUID: d.want.Identity.UUID(identity.Array), Redo: disk.Content.Member != nil,
+	d.add(act.Act{Kind: act.AddMember, Dev: a.Dev, From: []string{disk.Dev}, Disks: disks.Of([]facts.Disk{disk}), UUID: d.want.Identity.UUID(identity.Array), Redo: disk.Content.Member != nil,
 		Name: fmt.Sprintf("add %s to %s", disk.Name, d.arrayName())})
 }

@@ -8,6 +8,7 @@ import (
 	"grove/firstboot/facts"
 	"grove/firstboot/journal"
 	"grove/firstboot/plan/act"
+	"grove/firstboot/plan/disks"
 	"grove/firstboot/plan/identity"
 )
 
@@ -30,7 +31,7 @@ func (d *decision) fileSystems(places []place) bool {
 				d.plan.Notes = append(d.plan.Notes, fmt.Sprintf("%s is %s, the recipe wants %s: it is served as it is", p.name, c.Type, want))
 			}
 			continue
-		case p.sight == fresh, c.Blank(), pending && (c.UUID == uuid || nothingKnown(c) && d.resumable(*p, on)):
+		case p.sight == fresh, c.Blank(), pending && (c.UUID == uuid || disks.NothingKnown(c) && d.resumable(*p, on)):
 			if !d.recording(p.device) {
 				return false
 			}
@@ -52,7 +53,7 @@ func (d *decision) resumable(p place, on []journal.Disk) bool {
 	if p.share > 0 || d.want.Storage.Raid.Level != "none" {
 		return true
 	}
-	return slices.ContainsFunc(d.have.Disks, func(disk facts.Disk) bool { return disk.Dev == p.dev && begunOn(on, disk) })
+	return slices.ContainsFunc(d.have.Disks, func(disk facts.Disk) bool { return disk.Dev == p.dev && disks.BegunOn(on, disk) })
 }
 
 // mounts puts the file systems where they belong, and seals them when all was made.

@@ -5,6 +5,7 @@ import (
 
 	"grove/firstboot/facts"
 	"grove/firstboot/plan/act"
+	"grove/firstboot/plan/disks"
 )
 
 // Guarded says that an act's device has to be looked at once more right before it: the plan was made when it could not be seen, or a while ago.
@@ -28,7 +29,7 @@ func Looked(a act.Act) string {
 func Guard(a act.Act, c facts.Content) error {
 	switch a.Kind {
 	case act.CreatePV, act.MakeFS, act.MakeTable, act.MakeSwap:
-		if c.Blank() || a.Redo && (c.UUID == a.UUID || nothingKnown(c)) {
+		if c.Blank() || a.Redo && (c.UUID == a.UUID || disks.NothingKnown(c)) {
 			return nil
 		}
 		return fmt.Errorf("%s is not blank: %s", a.Dev, words(c))

@@ -58,6 +58,11 @@ type Wait struct {
 	Left     int    `json:"left_s"` // seconds, then it is refused
 }
 
+// Refuse adds a refusal.
+func (p *Plan) Refuse(what, why string, evidence []string, command string) {
+	p.Refused = append(p.Refused, Refusal{Sentence: what + ": " + why, Evidence: evidence, Command: command})
+}
+
 // Done says that nothing is left to do, to refuse or to wait for.
 func (p Plan) Done() bool { return len(p.Acts) == 0 && len(p.Refused) == 0 && len(p.Waits) == 0 }
 

@@ -55,7 +55,7 @@ func disk(text string) facts.Disk {
 	return d
 }
 
-func disks(texts ...string) (all []facts.Disk) {
+func disksOf(texts ...string) (all []facts.Disk) {
 	for _, t := range texts {
 		all = append(all, disk(t))
 	}
@@ -243,7 +243,7 @@ func TestStorage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := Want{Identity: db1, Storage: c.storage, Recording: true}
-			have := facts.Have{Disks: disks(c.disks...)}
+			have := facts.Have{Disks: disksOf(c.disks...)}
 			if c.change != nil {
 				c.change(&w, &have)
 			}
@@ -261,7 +261,7 @@ func TestStorage(t *testing.T) {
 
 // running is an array of four that has lost vdd, and serves.
 func running(members ...string) facts.Have {
-	h := facts.Have{Disks: disks(arrays...), Mounts: []facts.Mount{{Kernel: "md127", Target: "/data"}}}
+	h := facts.Have{Disks: disksOf(arrays...), Mounts: []facts.Mount{{Kernel: "md127", Target: "/data"}}}
 	h.Arrays = []facts.Array{{Name: "md127", Dev: "/dev/md127", State: "clean", UUID: db1.UUID(identity.Array), Disks: 4, Working: len(members), Members: members,
 		Content: facts.Content{Type: "xfs", UUID: db1.UUID(identity.Data)}}}
 	for n := range h.Disks {

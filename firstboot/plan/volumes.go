@@ -6,6 +6,7 @@ import (
 
 	"grove/firstboot/facts"
 	"grove/firstboot/plan/act"
+	"grove/firstboot/plan/disks"
 	"grove/firstboot/plan/identity"
 	"grove/internal/spec"
 )
@@ -35,12 +36,12 @@ func (d *decision) disk() (device, bool) {
 	on, pending := d.pending(kind, uuid, "")
 	var mine []facts.Disk
 	for _, disk := range d.have.Disks {
-		if disk.Class != facts.System && (disk.Content.UUID == uuid || pending && nothingKnown(disk.Content) && !disk.Content.Blank() && !untouchable(disk) && begunOn(on, disk)) {
+		if disk.Class != facts.System && (disk.Content.UUID == uuid || pending && disks.NothingKnown(disk.Content) && !disk.Content.Blank() && !disks.Untouchable(disk) && disks.BegunOn(on, disk)) {
 			mine = append(mine, disk)
 		}
 	}
 	if len(mine) > 1 {
-		d.refuse("data of "+id.String(), "is on "+names(mine)+", one a copy of the other: take the copy away", nil, "")
+		d.refuse("data of "+id.String(), "is on "+disks.Names(mine)+", one a copy of the other: take the copy away", nil, "")
 		return device{}, false
 	}
 	if len(mine) == 0 {
@@ -51,7 +52,7 @@ func (d *decision) disk() (device, bool) {
 		mine = chosen
 	}
 	one := mine[0]
-	return device{name: one.Name, dev: one.Dev, kernel: one.Name, disks: disksOf(mine), content: one.Content}, true
+	return device{name: one.Name, dev: one.Dev, kernel: one.Name, disks: disks.Of(mine), content: one.Content}, true
 }
 
 // volumes are the places that the recipe asks volumes for; nil with one file system for all.
@@ -78,7 +79,7 @@ func (d *decision) places(base device) ([]place, bool) {
 	group, found := d.group()
 	switch {
 	case found && group.Missing > 0:
-		d.refuse("volume group "+identity.Group, fmt.Sprintf("%d of its physical volumes are missing", group.Missing), d.visible(), "")
+		d.refuse("volume group "+identity.Group, fmt.Sprintf("%d of its physical volumes are missing", group.Missing), disks.Visible(d.have.Disks), "")
 		return nil, false
 	case found:
 		return all, d.existing(base, group, all)
@@ -110,7 +111,7 @@ func (d *decision) createGroup(base device) bool {
 	_, pending := d.pending(act.CreatePV, id.PV(), "")
 	switch c := base.content; {
 	case base.sight == seen && c.UUID == id.PV() && c.Group == "":
-	case base.sight == fresh || c.Blank() || pending && nothingKnown(c):
+	case base.sight == fresh || c.Blank() || pending && disks.NothingKnown(c):
 		redo := base.sight == seen && !c.Blank()
 		if !d.recording(base) {
 			return false

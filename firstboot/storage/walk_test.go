@@ -13,6 +13,7 @@ import (
 	"grove/firstboot/facts"
 	"grove/firstboot/journal"
 	"grove/firstboot/plan"
+	"grove/firstboot/plan/swap"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -254,7 +255,7 @@ func (w *walker) swapOn(cut int) {
 		return p
 	}
 	r.Partly, r.Decide = true, func(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
-		return plan.Swap(w, have, plan.Picks{}, records)
+		return swap.Decide(w, have, plan.Picks{}, records)
 	}
 	for range 2 {
 		w.last, w.err = r.Once(context.Background())

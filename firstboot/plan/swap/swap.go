@@ -1,4 +1,6 @@
-package plan
+// Package swap decides about a node's swap, as package plan does about its storage: on the state partition, a USB stick, in compressed RAM, on a partition that a
+// person has set aside. What is refused keeps nothing else from being done: a node runs without swap, too.
+package swap
 
 import (
 	"fmt"
@@ -7,15 +9,17 @@ import (
 
 	"grove/firstboot/facts"
 	"grove/firstboot/journal"
+	"grove/firstboot/plan"
 	"grove/firstboot/plan/act"
+	"grove/firstboot/plan/disks"
 	"grove/firstboot/plan/identity"
 	"grove/internal/spec"
 )
 
-// Swapfile is the place of swap on the state partition, and zram the device of swap in RAM.
+// File is the place of swap on the state partition, and zram the device of swap in RAM.
 const (
-	Swapfile = "/state/grove/swap"
-	zram     = "/dev/zram0"
+	File = "/state/grove/swap"
+	zram = "/dev/zram0"
 )
 
 // Priorities of swap: RAM is faster than any disk.
@@ -24,8 +28,17 @@ const (
 	diskNext = 10
 )
 
-// Swap decides about swap. What is refused keeps nothing else from being done: a node runs without swap, too.
-func Swap(w Want, have facts.Have, picks Picks, records []journal.Record) Plan {
+// decision is a plan in the making.
+type decision struct {
+	want    plan.Want
+	have    facts.Have
+	picks   plan.Picks
+	records []journal.Record // of swap
+	plan    plan.Plan
+}
+
+// Decide gives the plan. Disks that storage picks are not swap's.
+func Decide(w plan.Want, have facts.Have, picks plan.Picks, records []journal.Record) plan.Plan {
 	d := &decision{want: w, have: have, picks: picks}
 	for _, r := range records {
 		if slices.Contains([]act.Kind{act.MakeTable, act.MakeSwap}, act.Kind(r.Kind)) {
@@ -47,6 +60,22 @@ func Swap(w Want, have facts.Have, picks Picks, records []journal.Record) Plan {
 	return d.plan
 }
 
+func (d *decision) add(a act.Act) { d.plan.Acts = append(d.plan.Acts, a) }
+
+// recording refuses to make anything on a disk without a journal.
+func (d *decision) recording(what string) bool {
+	if !d.want.Recording {
+		d.plan.Refuse(what, "the state partition is not mounted, and nothing is made without the journal on it", nil, "")
+	}
+	return d.want.Recording
+}
+
+// pending says that swap of this UUID is the last thing begun, and did not come to its end.
+func (d *decision) pending(uuid string) bool {
+	n := len(d.records)
+	return n > 0 && !d.records[n-1].Done && d.records[n-1].Kind == string(act.MakeSwap) && d.records[n-1].UUID == uuid
+}
+
 func (d *decision) swapsOn(dev string) bool {
 	if slices.Contains(d.have.Swaps, dev) {
 		d.plan.Ready = append(d.plan.Ready, "swap on "+dev)
@@ -61,18 +90,18 @@ func (d *decision) swapOn(dev, uuid string, priority int) {
 
 // swapfile is made under another name and renamed, so that there is no half of one. One of another size is made anew.
 func (d *decision) swapfile(s spec.Swap) {
-	if d.swapsOn(Swapfile) {
+	if d.swapsOn(File) {
 		return
 	}
 	if !d.want.Recording {
-		d.refuse("swap on state", "the state partition is not mounted", nil, "")
+		d.plan.Refuse("swap on state", "the state partition is not mounted", nil, "")
 		return
 	}
 	uuid := d.want.Identity.UUID(identity.Swap(s.On))
 	if d.want.Swapfile != s.Size {
-		d.add(act.Act{Kind: act.MakeSwapfile, Dev: Swapfile, UUID: uuid, Label: d.want.Identity.Label(), Size: s.Size, Name: fmt.Sprintf("make swap file %s, %s", Swapfile, s.Size)})
+		d.add(act.Act{Kind: act.MakeSwapfile, Dev: File, UUID: uuid, Label: d.want.Identity.Label(), Size: s.Size, Name: fmt.Sprintf("make swap file %s, %s", File, s.Size)})
 	}
-	d.swapOn(Swapfile, "", diskNext)
+	d.swapOn(File, "", diskNext)
 }
 
 func (d *decision) zram(s spec.Swap) {
@@ -102,21 +131,21 @@ func (d *decision) stick() {
 		sticks = append(sticks, disk)
 	}
 	switch {
-	case len(sticks) == 0 && d.want.Waited < patience(spec.Selector{Bus: "usb"}):
-		d.plan.Waits = append(d.plan.Waits, Wait{Sentence: "a USB stick for swap; there is " + facts.Visible(d.have.Disks), Left: patience(spec.Selector{Bus: "usb"}) - d.want.Waited})
+	case len(sticks) == 0 && d.want.Waited < disks.Patience(spec.Selector{Bus: "usb"}):
+		d.plan.Waits = append(d.plan.Waits, plan.Wait{Sentence: "a USB stick for swap; there is " + facts.Visible(d.have.Disks), Left: disks.Patience(spec.Selector{Bus: "usb"}) - d.want.Waited})
 	case len(sticks) == 0:
-		d.refuse("swap on usb", "there is no USB stick", d.visible(), "")
+		d.plan.Refuse("swap on usb", "there is no USB stick", disks.Visible(d.have.Disks), "")
 	case len(sticks) > 1:
-		d.refuse("swap on usb", "have "+names(sticks)+", want one USB stick", d.visible(), "")
-	case !blank(sticks[0]):
-		d.refuse("swap on usb", sticks[0].Name+" is "+classWords(sticks[0].Class), sticks[0].Evidence, command(sticks[0]))
-	case d.recording(device{name: "swap on usb"}):
+		d.plan.Refuse("swap on usb", "have "+disks.Names(sticks)+", want one USB stick", disks.Visible(d.have.Disks), "")
+	case !disks.Blank(sticks[0]):
+		d.plan.Refuse("swap on usb", sticks[0].Name+" is "+disks.Words(sticks[0].Class), sticks[0].Evidence, disks.Command(sticks[0]))
+	case d.recording("swap on usb"):
 		d.newStick(sticks[0])
 	}
 }
 
 func (d *decision) newStick(disk facts.Disk) {
-	on := disksOf([]facts.Disk{disk})
+	on := disks.Of([]facts.Disk{disk})
 	d.add(act.Act{Kind: act.MakeTable, Dev: disk.Dev, Disks: on, UUID: StickID(d.want.Identity), Size: disk.Size, Name: "make a partition table on " + disk.Name + " with one partition for swap"})
 	d.makeSwap(partitionOf(disk.Dev, 1), on, identity.Swap("usb"), false)
 }
@@ -141,16 +170,15 @@ func (d *decision) ourStick(disk facts.Disk) {
 	if d.swapsOn(p.Dev) {
 		return
 	}
-	_, pending := d.pending(act.MakeSwap, uuid, "")
 	switch {
 	case p.Content.Type == "swap" && p.Content.UUID == uuid:
 		d.swapOn(p.Dev, uuid, diskNext)
-	case p.Content.Blank(), pending && nothingKnown(p.Content):
-		if d.recording(device{name: "swap on usb"}) {
-			d.makeSwap(p.Dev, disksOf([]facts.Disk{disk}), identity.Swap("usb"), !p.Content.Blank())
+	case p.Content.Blank(), d.pending(uuid) && disks.NothingKnown(p.Content):
+		if d.recording("swap on usb") {
+			d.makeSwap(p.Dev, disks.Of([]facts.Disk{disk}), identity.Swap("usb"), !p.Content.Blank())
 		}
 	default:
-		d.refuse("swap on usb", p.Name+" is not blank", p.Content.Evidence(), "")
+		d.plan.Refuse("swap on usb", p.Name+" is not blank", p.Content.Evidence(), "")
 	}
 }
 
@@ -160,16 +188,16 @@ func (d *decision) partition(s spec.Swap) {
 	disk, p, found := d.part(s.Partition)
 	switch c := p.Content; {
 	case !found && d.want.Waited < partitionMay:
-		d.plan.Waits = append(d.plan.Waits, Wait{Sentence: what + "; there is " + facts.Visible(d.have.Disks), Left: partitionMay - d.want.Waited})
+		d.plan.Waits = append(d.plan.Waits, plan.Wait{Sentence: what + "; there is " + facts.Visible(d.have.Disks), Left: partitionMay - d.want.Waited})
 	case !found:
-		d.refuse(what, "no disk has it", d.visible(), "")
+		d.plan.Refuse(what, "no disk has it", disks.Visible(d.have.Disks), "")
 	case d.swapsOn(p.Dev):
 	case c.Type == "swap":
 		d.swapOn(p.Dev, c.UUID, diskNext)
 	case c.Known() || c.Data != "" || c.Fault != "":
-		d.refuse(what, p.Name+" is not blank", c.Evidence(), "")
-	case d.recording(device{name: what}): // on a disk in use blankness is not proven yet; it is right before swap is made
-		d.makeSwap(p.Dev, disksOf([]facts.Disk{disk}), identity.Swap(s.On), false)
+		d.plan.Refuse(what, p.Name+" is not blank", c.Evidence(), "")
+	case d.recording(what): // on a disk in use blankness is not proven yet; it is right before swap is made
+		d.makeSwap(p.Dev, disks.Of([]facts.Disk{disk}), identity.Swap(s.On), false)
 	}
 }
 
