@@ -19,7 +19,7 @@ type refused struct {
 	layout   layout
 	disks    func(ctx context.Context, b *bench) ([]bay.Disk, error)
 	class    string // in the words of the refusal
-	evidence string // pattern, in what is beside it
+	evidence string // pattern, in what is beside it or in the refusal itself
 	command  bool   // the way out is named
 	then     func(ctx context.Context, r *rig) error
 	notCI    string
@@ -51,7 +51,7 @@ func refusals() []refused {
 		on("luks", "a disk with a LUKS header", `(?i)luks`, crafted("luks")),
 		on("gpt", "a disk with a GPT", `(?i)gpt`, crafted("gpt")),
 		on("mbr", "a disk with an MBR", `(?i)dos|mbr`, crafted("mbr")),
-		on("md-member", "a member of another array", `linux_raid_member|(?i)array`, recorded("alien")),
+		on("md-member", "a member of another array", `raid10 "alien"`, recorded("alien")),
 		on("lvm-pv", "a physical volume of LVM", `LVM2_member|(?i)physical volume`, recorded("pv")),
 		on("random", "random data without any signature", `(?i)data|not zero|byte`, crafted("random")),
 		on("middle", "data only in the middle of the disk", `(?i)data|not zero|byte`, crafted("middle")),
@@ -60,7 +60,7 @@ func refusals() []refused {
 			disks: fixed(bay.Disk{Size: 512 * size.MiB}, bay.Disk{Size: 512 * size.MiB}, bay.Disk{Size: 512 * size.MiB}), notCI: "it waits a minute"},
 		{name: "unequal", says: "disks of unequal size are refused, with both sizes", layout: unequal, class: "differ in size", evidence: `vdb`,
 			disks: fixed(bay.Disk{Size: 512 * size.MiB}, bay.Disk{Size: 520 * size.MiB})},
-		{name: "boot-disk", says: "the boot disk named in the recipe is refused as the system's", layout: alone("boot-disk", "vda"), class: "is the disk that the node runs from", evidence: `.`,
+		{name: "boot-disk", says: "the boot disk named in the recipe is refused as the system's", layout: alone("boot-disk", "vda"), class: "the disk that the node runs from", evidence: `vda3 is /usr`,
 			disks: fixed(bay.Disk{Size: 512 * size.MiB})},
 		mounted,
 	}
@@ -141,7 +141,7 @@ func (c refused) seen(ctx context.Context, r *rig) (string, error) {
 	if err := c.fits(s); err != nil {
 		return "", fmt.Errorf("status %+v: %w", s, err)
 	}
-	out, err := r.sh(ctx, `echo mongod=$(pidof mongod) data=$(grep -E " /(data|log|journal) " /proc/mounts)`)
+	out, err := r.sh(ctx, `echo mongod=$(pidof mongod) data=$(grep " /(data|log|journal) " /proc/mounts)`)
 	if err != nil {
 		return "", err
 	}
@@ -157,7 +157,7 @@ func (c refused) fits(s page) error {
 	}
 	for _, f := range s.Storage.Refused {
 		if strings.Contains(f.Sentence, c.class) {
-			if !regexp.MustCompile(c.evidence).MatchString(strings.Join(f.Evidence, "\n")) {
+			if !regexp.MustCompile(c.evidence).MatchString(strings.Join(append(f.Evidence, f.Sentence), "\n")) {
 				return fmt.Errorf("no %q in the evidence %q", c.evidence, f.Evidence)
 			}
 			if c.command != (f.Command != "") {
