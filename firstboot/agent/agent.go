@@ -17,6 +17,7 @@ import (
 
 	"grove/firstboot/disk"
 	"grove/firstboot/network"
+	"grove/firstboot/provision"
 	"grove/firstboot/status"
 	"grove/internal/host"
 	"grove/internal/mongoconf"
@@ -38,7 +39,7 @@ type Agent struct {
 	page   page
 	naming naming
 	places mongoconf.Places
-	site   *site // nil when the image asks for no disks
+	site   *provision.Site
 }
 
 // mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.

@@ -21,13 +21,9 @@ const looking = 2 * time.Minute
 func Facts() int {
 	ctx, cancel := context.WithTimeout(context.Background(), looking)
 	defer cancel()
-	var image spec.Node
-	data, err := os.ReadFile("/etc/grove/image.json")
-	if err == nil {
-		err = json.Unmarshal(data, &image)
-	}
+	image, err := readImage()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "read what this image is: %v\n", err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	have, err := facts.Look(ctx, host.Real{}, "")
@@ -44,4 +40,15 @@ func Facts() int {
 	}
 	fmt.Println(string(out))
 	return 0
+}
+
+func readImage() (image spec.Node, err error) {
+	data, err := os.ReadFile("/etc/grove/image.json")
+	if err == nil {
+		err = json.Unmarshal(data, &image)
+	}
+	if err != nil {
+		return image, fmt.Errorf("read what this image is: %w", err)
+	}
+	return image, nil
 }

@@ -11,33 +11,23 @@ import (
 
 	"grove/firstboot/facts"
 	"grove/firstboot/plan"
-	"grove/firstboot/plan/identity"
-	"grove/firstboot/plan/swap"
+	"grove/firstboot/provision"
 	"grove/firstboot/status"
 	"grove/internal/host"
-	"grove/internal/spec"
 )
-
-// Look is what the node has, and what it would do about it.
-type Look struct {
-	Identity identity.Identity `json:"identity"`
-	Have     facts.Have        `json:"have"`
-	Storage  plan.Plan         `json:"storage"`
-	Swap     plan.Plan         `json:"swap"`
-}
 
 // Plan prints what the node would do about its disks, and the evidence, and does nothing. With --json all of it. It gives the exit code.
 func Plan(args []string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), looking)
 	defer cancel()
-	look, err := decideOnly(ctx)
+	look, err := decide(ctx)
 	if err == nil && slices.Contains(args, "--json") {
 		var out []byte
 		if out, err = json.MarshalIndent(look, "", "  "); err == nil {
 			fmt.Println(string(out))
 		}
 	} else if err == nil {
-		look.print(os.Stdout)
+		show(os.Stdout, look)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,40 +36,25 @@ func Plan(args []string) int {
 	return 0
 }
 
-func decideOnly(ctx context.Context) (Look, error) {
-	var image spec.Node
-	data, err := os.ReadFile("/etc/grove/image.json")
-	if err == nil {
-		err = json.Unmarshal(data, &image)
-	}
+func decide(ctx context.Context) (provision.Look, error) {
+	image, err := readImage()
 	if err != nil {
-		return Look{}, fmt.Errorf("read what this image is: %w", err)
+		return provision.Look{}, err
 	}
 	a := &Agent{Machine: host.Real{}, Console: io.Discard, image: image}
-	a.page.agent = a
 	now := status.Read(status.File)
 	a.naming.first, a.naming.given = now.Node, now.NodeFrom != "DHCP" && now.NodeFrom != "MAC address"
 	_, mounted := a.Machine.Mounted(stateFolder)
-	if err := a.newSite(mounted); err != nil {
-		return Look{}, err
+	site := provision.Site{Machine: a.Machine, Image: image, Node: voice{a}}
+	if err := site.Open(mounted); err != nil {
+		return provision.Look{}, err
 	}
-	have, err := a.site.look(ctx, a.site.records())
-	if err != nil {
-		return Look{}, err
-	}
-	look := Look{Identity: a.site.identity(), Have: have}
-	var picks plan.Picks
-	if image.Storage != nil {
-		picks.Disks, picks.Missing, picks.Unclear = facts.Pick(have.Disks, image.Storage.Disks)
-	}
-	look.Storage = plan.Storage(a.site.want(), have, picks, a.site.records())
-	look.Swap = swap.Decide(a.site.want(), have, picks, a.site.records())
-	return look, nil
+	return site.Look(ctx)
 }
 
-func (l Look) print(w io.Writer) {
+func show(w io.Writer, l provision.Look) {
 	for _, d := range l.Have.Disks {
-		fmt.Fprintf(w, "%s is %s\n", facts.Visible([]facts.Disk{d}), d.Class)
+		fmt.Fprintf(w, "%s\n", facts.Visible([]facts.Disk{d}))
 		for _, e := range d.Evidence {
 			fmt.Fprintf(w, "  %s\n", e)
 		}
@@ -108,7 +83,7 @@ func Rebuild(args []string) int {
 		fmt.Fprintln(os.Stderr, "want storage rebuild /dev/NAME: the blank disk that takes the place of a lost one")
 		return 2
 	}
-	f, err := os.OpenFile(rebuildFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(provision.Rebuild, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err == nil {
 		_, err = fmt.Fprintln(f, args[1])
 	}

@@ -33,18 +33,15 @@ func (a *Agent) serve(ctx context.Context) {
 		a.page.problem("state", err.Error())
 		a.say("state", "%v; nothing new is made on the data disks", err)
 	}
-	if a.image.Storage != nil || a.image.Swap != nil {
-		if err := a.newSite(err == nil); err != nil {
+	if err := a.provide(ctx, err == nil); err != nil {
+		if ctx.Err() == nil {
 			a.refuse("storage", err)
-			return
 		}
-		if a.image.Storage != nil && a.site.bring(ctx) != nil {
-			return // with ctx
-		}
-		var keeping sync.WaitGroup
-		keeping.Go(func() { a.site.keep(ctx) })
-		defer keeping.Wait()
+		return
 	}
+	var keeping sync.WaitGroup
+	keeping.Go(func() { a.site.Keep(ctx) })
+	defer keeping.Wait()
 	conf, err := a.configure()
 	if err != nil {
 		a.refuse("mongod", err)
@@ -118,7 +115,7 @@ func (a *Agent) tellMongod(e supervise.Event) {
 		_ = status.Replace(a.Root+mongod.PID, []byte(strconv.Itoa(e.PID)+"\n"))
 		a.mongodIs("starting", e.PID, "starting")
 		a.say("mongod", "%s %s, pid %d", version, e.Kind, e.PID)
-		a.site.served()
+		a.site.Served()
 	case supervise.Ready:
 		a.page.problem("mongod", "")
 		a.page.set(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })

@@ -1,4 +1,4 @@
-package agent
+package provision
 
 import (
 	"context"
@@ -25,21 +25,24 @@ const (
 	swapMay    = time.Minute
 )
 
-// keep watches the arrays, has all disks looked at when some come or go, and sees to swap, until ctx ends. Nothing but a change is looked into before mongod runs.
-func (s *site) keep(ctx context.Context) {
+// Keep watches the arrays, has all disks looked at when some come or go, and sees to swap, until ctx ends. Nothing but a change is looked into before mongod runs.
+func (s *Site) Keep(ctx context.Context) {
+	if s.Image.Storage == nil && len(s.Image.Swap) == 0 {
+		return
+	}
 	swapping := s.swapRun()
-	swapped, seen := len(s.agent.image.Swap) == 0, ""
+	swapped, seen := len(s.Image.Swap) == 0, ""
 	hurried := false
-	begin, last := s.agent.Machine.Uptime(), -looksAgain
+	begin, last := s.Machine.Uptime(), -looksAgain
 	for ctx.Err() == nil {
-		now := s.agent.Machine.Uptime()
+		now := s.Machine.Uptime()
 		changed := s.watch(&seen)
-		calm := s.agent.page.read().Mongod.State == "ready" || now-begin > swapMay
+		calm := s.Node.Status().Mongod.State == "ready" || now-begin > swapMay
 		if calm && !hurried {
-			_, hurried = raid.Bound(s.agent.Root, raid.Hurry), true // there is none without an array
+			_, hurried = raid.Bound(s.Root, raid.Hurry), true // there is none without an array
 		}
 		again := changed || calm && now-last >= looksAgain
-		if s.agent.image.Storage != nil && again && (changed || !s.done) {
+		if s.Image.Storage != nil && again && (changed || !s.done) {
 			_, _ = s.run().Once(ctx) // what fails is told
 			last = now
 		}
@@ -55,29 +58,29 @@ func (s *site) keep(ctx context.Context) {
 }
 
 // watch puts the arrays on the page and tells of those that lost a disk or have it back. It says whether the disks should be looked at again.
-func (s *site) watch(seen *string) (changed bool) {
+func (s *Site) watch(seen *string) (changed bool) {
 	arrays := s.arrays()
 	var key strings.Builder
 	for _, a := range arrays {
 		fmt.Fprint(&key, a.Name, a.Working, a.Faulty, a.Sync, "\n")
 	}
-	if disks, err := sysfs.Disks(s.agent.Root); err == nil {
+	if disks, err := sysfs.Disks(s.Root); err == nil {
 		for _, d := range disks {
 			fmt.Fprint(&key, d.Name, d.Serial, d.Size, "\n")
 		}
 	}
-	fmt.Fprint(&key, words(s.agent.Root+rebuildFile))
+	fmt.Fprint(&key, words(s.Root+Rebuild))
 	changed = *seen != "" && *seen != key.String()
 	*seen = key.String()
-	s.agent.page.set(func(now *status.Status) { now.Storage.Arrays = arrays })
+	s.Node.Page(func(now *status.Status) { now.Storage.Arrays = arrays })
 	return changed
 }
 
 // arrays says of each since when it lacks a disk, and speaks of what is new.
-func (s *site) arrays() (all []status.Array) {
-	before := s.agent.page.read().Storage.Arrays
+func (s *Site) arrays() (all []status.Array) {
+	before := s.Node.Status().Storage.Arrays
 	var lacking []string
-	for _, a := range sysfs.Arrays(s.agent.Root) {
+	for _, a := range sysfs.Arrays(s.Root) {
 		now := status.Array{Name: a.Name, Level: a.Level, Disks: a.Disks, Working: a.Working, Degraded: a.Working < a.Disks, Members: []string{}, Percent: percent(a.Done)}
 		if a.Sync != "idle" {
 			now.Sync = a.Sync
@@ -99,22 +102,22 @@ func (s *site) arrays() (all []status.Array) {
 		}
 		all = append(all, now)
 	}
-	s.agent.page.problem("array", strings.Join(lacking, "; "))
+	s.Node.Problem("array", strings.Join(lacking, "; "))
 	return all
 }
 
-func (s *site) since(was, now status.Array) float64 {
+func (s *Site) since(was, now status.Array) float64 {
 	switch {
 	case now.Degraded && !was.Degraded:
-		s.agent.say("storage", "%s, %s, is degraded: %d of %d disks work: %s", now.Name, now.Level, now.Working, now.Disks, strings.Join(now.Members, ", "))
-		return s.agent.uptime()
+		s.Node.Say("%s, %s, is degraded: %d of %d disks work: %s", now.Name, now.Level, now.Working, now.Disks, strings.Join(now.Members, ", "))
+		return s.uptime()
 	case was.Degraded && !now.Degraded:
-		s.agent.say("storage", "%s, %s, is whole again after %.0f s", now.Name, now.Level, s.agent.uptime()-was.Since)
+		s.Node.Say("%s, %s, is whole again after %.0f s", now.Name, now.Level, s.uptime()-was.Since)
 		return 0
 	case now.Sync != was.Sync && now.Sync != "":
-		s.agent.say("storage", "%s, %s: %s begins", now.Name, now.Level, now.Sync)
+		s.Node.Say("%s, %s: %s begins", now.Name, now.Level, now.Sync)
 	case now.Sync != was.Sync:
-		s.agent.say("storage", "%s, %s: %s is done", now.Name, now.Level, was.Sync)
+		s.Node.Say("%s, %s: %s is done", now.Name, now.Level, was.Sync)
 	}
 	return was.Since
 }
@@ -129,12 +132,12 @@ func percent(done string) float64 {
 }
 
 // swapRun is that of swap, which begins when mongod runs: it may take long, and nothing waits for it.
-func (s *site) swapRun() *storage.Run {
+func (s *Site) swapRun() *storage.Run {
 	r := s.run()
 	r.Partly = true
 	r.Decide = func(w plan.Want, have facts.Have, records []journal.Record) plan.Plan {
 		p := swap.Decide(w, have, plan.Picks{Disks: s.picks}, records)
-		s.agent.page.set(func(now *status.Status) {
+		s.Node.Page(func(now *status.Status) {
 			now.Storage.Swap = nil
 			for _, r := range p.Refused {
 				now.Storage.Swap = append(now.Storage.Swap, status.Refusal(r))
@@ -153,9 +156,9 @@ func (s *site) swapRun() *storage.Run {
 	return r
 }
 
-func (s *site) showSwaps() {
+func (s *Site) showSwaps() {
 	var all []status.Swap
-	for _, line := range lines(s.agent.Root + "/proc/swaps") {
+	for _, line := range lines(s.Root + "/proc/swaps") {
 		one := status.Swap{}
 		var kind string
 		var kib int64
@@ -164,5 +167,5 @@ func (s *site) showSwaps() {
 			all = append(all, one)
 		}
 	}
-	s.agent.page.set(func(now *status.Status) { now.Storage.Swaps = all })
+	s.Node.Page(func(now *status.Status) { now.Storage.Swaps = all })
 }
