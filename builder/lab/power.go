@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	connectWithin = 15 * time.Second  // QEMU's start to its connections
+	connectWithin = time.Minute       // QEMU's start to its connections: 15 s were not enough on a crowded machine
 	offWithin     = 120 * time.Second // the power button to the machine being off; a node gives mongod as long
 	obeyWithin    = 5 * time.Second   // a signal to QEMU's end
 )
