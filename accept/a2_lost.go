@@ -10,11 +10,22 @@ import (
 
 	"grove/builder/lab/bay"
 	"grove/builder/lab/probe"
+	"grove/internal/size"
 )
 
-// rebuilds is the recipe that takes a blank disk in the place of a lost one without asking.
+// small is RAID 10 of disks that are soon in sync.
+func small() layout {
+	l := named("raid10-xfs")
+	l.disks = nil
+	for range 4 {
+		l.disks = append(l.disks, bay.Disk{Size: size.GiB})
+	}
+	return l
+}
+
+// rebuildsItself is the recipe that takes a blank disk in the place of a lost one without asking.
 func rebuildsItself() layout {
-	l := raid10LVM
+	l := small()
 	l.name += "-rebuild"
 	l.yaml = strings.Replace(l.yaml, "  filesystem:", "  rebuild: true\n  filesystem:", 1)
 	return l

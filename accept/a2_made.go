@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,6 +68,49 @@ func (r *rig) keeps(ctx context.Context, mark string) error {
 		return err
 	}
 	return probe.Read(ctx, r.forward(), mark)
+}
+
+// storageFigures boots each layout alone, as far as the disks being ready, and measures.
+func storageFigures(ctx context.Context, b *bench) (string, error) {
+	var table []string
+	for _, l := range layouts() {
+		row, err := b.measure(ctx, l)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", l.name, err)
+		}
+		table = append(table, row)
+	}
+	return strings.Join(table, "\n"), nil
+}
+
+func (b *bench) measure(ctx context.Context, l layout) (string, error) {
+	r, err := b.rig(ctx, l, "db1", l.disks)
+	if err != nil {
+		return "", err
+	}
+	defer r.close(ctx)
+	ready, err := r.ready(ctx)
+	if err != nil {
+		return "", r.blame(err)
+	}
+	out, err := r.sh(ctx, "cat /proc/$(cat /run/grove/agent.pid)/status /proc/meminfo")
+	if err != nil {
+		return "", r.blame(err)
+	}
+	s, err := r.status(ctx)
+	if err != nil {
+		return "", r.blame(err)
+	}
+	mib := func(key string) float64 {
+		found := regexp.MustCompile(`(?m)^` + key + `:\s+(\d+) kB`).FindStringSubmatch(out)
+		if found == nil {
+			return 0
+		}
+		n, _ := strconv.ParseFloat(found[1], 64)
+		return n / 1024
+	}
+	return fmt.Sprintf("%-16s mounted %5.1f s after the agent's start; agent at most %.0f MiB; the node uses %.0f of %.0f MiB", l.name, ready-s.Agent.Started, mib("VmHWM"),
+		mib("MemTotal")-mib("MemAvailable"), mib("MemTotal")), nil
 }
 
 // secondBoot looks at a boot that has nothing to make. The power is cut as the first mount begins, and the disks have not changed by a byte; then it boots to the end, and the node's

@@ -42,7 +42,7 @@ func (b *bench) course(ctx context.Context, l layout) (c course, err error) {
 	defer r.close(ctx)
 	wait, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for len(c.said) == 0 || !strings.HasPrefix(c.said[len(c.said)-1].text, "ready") {
+	for !c.complete(r.swap) {
 		found, err := r.lab.Expect(wait, r.node, aboutStorage)
 		if err != nil {
 			return c, r.blame(err)
@@ -57,30 +57,55 @@ func (b *bench) course(ctx context.Context, l layout) (c course, err error) {
 	return c, r.blame(err)
 }
 
+// complete says that the disks are ready and, if there is to be swap, that it is on: it is made while mongod starts.
+func (c course) complete(swap bool) bool {
+	ready, on := false, !swap
+	for _, s := range c.said {
+		ready = ready || strings.HasPrefix(s.text, "ready")
+		on = on || strings.HasPrefix(s.text, "done: swap on")
+	}
+	return ready && on
+}
+
 // recordNumber stands behind an act that has a record in the journal.
 var recordNumber = regexp.MustCompile(` \(journal \d+\)$`)
 
-// points makes the table: the power goes when a step begins, in the middle of it, and when it is done, and a second after all is ready, while an array is still being made
-// equal.
+// points makes the table. The power goes as each act that has a record in the journal begins and as it is done, and in the middle of the first of each kind; as the first of the others of
+// a kind begins, and in its middle; and after all is ready, while an array is still being made equal.
 func (c course) points() (all []point) {
+	seen := map[string]bool{}
 	for n, s := range c.said {
 		name, begins := strings.CutPrefix(s.text, "begins: ")
 		if !begins {
 			continue
 		}
-		name = recordNumber.ReplaceAllString(name, "")
-		all = append(all, point{name: "as it begins: " + name, line: `begins: ` + regexp.QuoteMeta(name)})
-		for _, later := range c.said[n:] {
-			if later.text == "done: "+name {
-				half := time.Duration((later.at - s.at) / 2 * float64(time.Second))
-				all = append(all,
-					point{name: fmt.Sprintf("%.2f s into it: %s", half.Seconds(), name), line: `begins: ` + regexp.QuoteMeta(name), after: max(half, time.Millisecond)},
-					point{name: "as it is done: " + name, line: `done: ` + regexp.QuoteMeta(name)})
-				break
-			}
+		bare := recordNumber.ReplaceAllString(name, "")
+		kind, records := strings.Join(strings.Fields(bare)[:2], " "), bare != name
+		if !records {
+			kind = strings.Fields(bare)[0]
+		}
+		if records || !seen[kind] {
+			all = append(all, point{name: "as it begins: " + bare, line: `begins: ` + regexp.QuoteMeta(bare)})
+		}
+		if half := c.took(n, bare) / 2; !seen[kind] && half > 0 {
+			all = append(all, point{name: fmt.Sprintf("%.2f s into it: %s", half.Seconds(), bare), line: `begins: ` + regexp.QuoteMeta(bare), after: half})
+		}
+		if records {
+			all = append(all, point{name: "as it is done: " + bare, line: `done: ` + regexp.QuoteMeta(bare)})
+		}
+		seen[kind] = true
+	}
+	return append(all, point{name: "0.05 s after all is ready", line: `ready`, after: 50 * time.Millisecond}, point{name: "1 s after all is ready", line: `ready`, after: time.Second})
+}
+
+// took is from an act's beginning to its end, 0 without one.
+func (c course) took(begins int, name string) time.Duration {
+	for _, later := range c.said[begins:] {
+		if later.text == "done: "+name {
+			return time.Duration((later.at - c.said[begins].at) * float64(time.Second))
 		}
 	}
-	return append(all, point{name: "0.05 s after the last step", line: `ready`, after: 50 * time.Millisecond}, point{name: "1 s after all is ready", line: `ready`, after: time.Second})
+	return 0
 }
 
 // result of one point.

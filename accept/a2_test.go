@@ -43,18 +43,31 @@ unused devices: <none>`
 }
 
 func TestPointsOfACourse(t *testing.T) {
-	c := course{said: []saying{{1, "waits for vdb"}, {2, "begins: make ext4 on vdb (journal 1)"}, {4, "done: make ext4 on vdb"}, {5, "ready: /data"}}}
+	c := course{said: []saying{
+		{1, "waits for vdb"},
+		{2, "begins: make ext4 on grove/data, label db1 (journal 1)"}, {4, "done: make ext4 on grove/data, label db1"},
+		{5, "begins: make ext4 on grove/log, label db1 (journal 2)"}, {6, "done: make ext4 on grove/log, label db1"},
+		{6, "begins: mount grove/data on /data"}, {6.5, "done: mount grove/data on /data"}, {7, "begins: mount grove/log on /log"}, {7, "done: mount grove/log on /log"},
+		{8, "ready: /data"},
+	}}
 	want := []point{
-		{"as it begins: make ext4 on vdb", `begins: make ext4 on vdb`, 0},
-		{"1.00 s into it: make ext4 on vdb", `begins: make ext4 on vdb`, time.Second},
-		{"as it is done: make ext4 on vdb", `done: make ext4 on vdb`, 0},
-		{"0.05 s after the last step", "ready", 50 * time.Millisecond},
+		{"as it begins: make ext4 on grove/data, label db1", `begins: make ext4 on grove/data, label db1`, 0},
+		{"1.00 s into it: make ext4 on grove/data, label db1", `begins: make ext4 on grove/data, label db1`, time.Second},
+		{"as it is done: make ext4 on grove/data, label db1", `done: make ext4 on grove/data, label db1`, 0},
+		{"as it begins: make ext4 on grove/log, label db1", `begins: make ext4 on grove/log, label db1`, 0},
+		{"as it is done: make ext4 on grove/log, label db1", `done: make ext4 on grove/log, label db1`, 0},
+		{"as it begins: mount grove/data on /data", `begins: mount grove/data on /data`, 0},
+		{"0.25 s into it: mount grove/data on /data", `begins: mount grove/data on /data`, 250 * time.Millisecond},
+		{"0.05 s after all is ready", "ready", 50 * time.Millisecond},
 		{"1 s after all is ready", "ready", time.Second},
 	}
 	if diff := cmp.Diff(want, c.points(), cmp.AllowUnexported(point{})); diff != "" {
 		t.Error(diff)
 	}
-	if got := spread(want, 3); got[0] != want[0] || got[1] != want[2] || got[2] != want[4] {
+	if !c.complete(false) || c.complete(true) {
+		t.Error("a course without swap: want it complete only where none is to be")
+	}
+	if got := spread(want, 3); got[0] != want[0] || got[1] != want[4] || got[2] != want[8] {
 		t.Errorf("spread: got %v; want the first, the middle and the last", got)
 	}
 }
