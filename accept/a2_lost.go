@@ -166,8 +166,11 @@ func replacedItself(ctx context.Context, r *rig) (string, error) {
 	return r.whole(ctx)
 }
 
-// swapDisk takes d2 out of the node, which is off meanwhile, and gives the sum of the blank one in its place.
+// swapDisk takes d2 out of the node, which is off meanwhile, once the array is in sync, and gives the sum of the blank one in its place.
 func (r *rig) swapDisk(ctx context.Context) (sum string, err error) {
+	if err := r.synced(ctx); err != nil {
+		return "", err
+	}
 	if err := r.lab.PowerOff(ctx, r.node); err != nil {
 		return "", err
 	}
