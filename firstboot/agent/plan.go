@@ -46,9 +46,7 @@ func decide(ctx context.Context) (provision.Look, error) {
 	a.naming.first, a.naming.given = now.Node, now.NodeFrom != "DHCP" && now.NodeFrom != "MAC address"
 	_, mounted := a.Machine.Mounted(stateFolder)
 	site := provision.Site{Machine: a.Machine, Image: image, Node: voice{a}}
-	if err := site.Open(mounted); err != nil {
-		return provision.Look{}, err
-	}
+	site.Open(mounted)
 	return site.Look(ctx)
 }
 

@@ -33,11 +33,8 @@ func (a *Agent) serve(ctx context.Context) {
 		a.page.problem("state", err.Error())
 		a.say("state", "%v; nothing new is made on the data disks", err)
 	}
-	if err := a.provide(ctx, err == nil); err != nil {
-		if ctx.Err() == nil {
-			a.refuse("storage", err)
-		}
-		return
+	if a.provide(ctx, err == nil) != nil {
+		return // with ctx
 	}
 	var keeping sync.WaitGroup
 	keeping.Go(func() { a.site.Keep(ctx) })

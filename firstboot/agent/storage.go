@@ -20,11 +20,12 @@ func (v voice) Problem(about, sentence string) { v.agent.page.problem(about, sen
 
 func (v voice) Name() (name string, given bool) { return v.agent.firstName() }
 
-// provide has the data disks ready, if the image asks for any. It ends without them only with ctx, or with a journal that can't be read.
+// provide has the data disks ready, if the image asks for any. It ends without them only with ctx.
 func (a *Agent) provide(ctx context.Context, state bool) error {
 	a.site = &provision.Site{Machine: a.Machine, Root: a.Root, Image: a.image, Node: voice{a}}
-	if err := a.site.Open(state); err != nil || a.image.Storage == nil {
-		return err
+	a.site.Open(state)
+	if a.image.Storage == nil {
+		return nil
 	}
 	a.named(ctx)
 	return a.site.Bring(ctx)

@@ -103,8 +103,24 @@ func TestNodeWithoutItsMediumMakesNothing(t *testing.T) {
 		n.machine.Broken = map[string]error{n.root + "/dev/vda2": errors.New("input/output error")}
 		n.begin()
 		pass(40 * time.Second)
-		n.hasSaid("storage: refused: data of demo/db1: the state partition is not mounted, and nothing is made without the journal on it")
+		n.hasSaid("storage: refused: data of demo/db1: there is no journal on the state partition, and nothing is made without one")
 		if got := n.status(); got.Mongod.PID != 0 || got.Storage.State != "refused" {
+			t.Errorf("got %+v", got)
+		}
+		n.leave()
+	})
+}
+
+func TestJournalThatCannotBeReadIsAsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t)
+		n.dataDisk()
+		n.file("state/grove/journal/0001.json", "")
+		n.begin()
+		pass(10 * time.Second)
+		n.hasSaid("storage: read the journal, /state/grove/journal/0001.json: unexpected end of JSON input; nothing new is made on the data disks",
+			"storage: refused: data of demo/db1: there is no journal on the state partition, and nothing is made without one")
+		if got := n.status(); len(got.Problems) != 2 || got.Phase != "degraded" {
 			t.Errorf("got %+v", got)
 		}
 		n.leave()

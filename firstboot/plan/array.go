@@ -185,6 +185,8 @@ func (d *decision) rebuild(a facts.Array, members []facts.Disk) {
 		}
 		picked := slices.ContainsFunc(d.picks.Disks, func(p facts.Disk) bool { return p.Name == disk.Name })
 		switch told := slices.Contains(d.want.Add, disk.Dev); {
+		case (told || picked) && len(members) > 0 && disk.Size < members[0].Size:
+			d.plan.Notes = append(d.plan.Notes, fmt.Sprintf("%s has %s and is too small for %s, whose disks have %s", disk.Name, disk.Size, d.arrayName(), members[0].Size))
 		case (told || picked && d.want.Storage.Rebuild) && d.want.Recording:
 			d.take(a, disk)
 			empty--

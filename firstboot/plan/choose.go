@@ -7,6 +7,7 @@ import (
 	"grove/firstboot/facts"
 	"grove/firstboot/plan/disks"
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
 // chosen gives the disks to make something of: all that are asked for, of one size, each proven blank or, by ours, our own half-finished work. All of them or
@@ -34,11 +35,37 @@ func (d *decision) chosen(what string, ours func(facts.Disk) bool) ([]facts.Disk
 			return nil, false
 		}
 	}
+	if small := d.tooSmall(first.Size); small != "" {
+		d.refuse(what, small, disks.Visible(d.have.Disks), "")
+		return nil, false
+	}
 	if !d.want.Recording {
-		d.refuse(what, "the state partition is not mounted, and nothing is made without the journal on it", nil, "")
+		d.refuse(what, "there is no journal on the state partition, and nothing is made without one", nil, "")
 		return nil, false
 	}
 	return d.picks.Disks, true
+}
+
+// leastXFS is what mkfs.xfs takes since xfsprogs 5.19; a little more, as LVM and md keep some for themselves.
+const leastXFS = 310 * size.MiB
+
+// tooSmall says which file system would not fit its share of disks of this size. It is said before anything is made: all of it or nothing.
+func (d *decision) tooSmall(each size.Size) string {
+	if d.want.Storage.Filesystem != "xfs" {
+		return ""
+	}
+	n := size.Size(len(d.picks.Disks))
+	whole := map[spec.Level]size.Size{"10": n / 2, "0": n}[d.want.Storage.Raid.Level]
+	whole = each * max(whole, 1)
+	for _, p := range d.volumes() {
+		if has := whole * size.Size(p.share) / 100; has < leastXFS {
+			return fmt.Sprintf("%d%% of %s for %s is %s, and xfs wants %s at least: take ext4, larger disks or another share", p.share, whole.Short(), p.on, has.Short(), leastXFS.Short())
+		}
+	}
+	if whole < leastXFS {
+		return fmt.Sprintf("%s is too small for xfs, which wants %s at least: take ext4", whole.Short(), leastXFS.Short())
+	}
+	return ""
 }
 
 // lack waits for disks that may still come, and refuses when their time is over.

@@ -173,6 +173,8 @@ func TestStorage(t *testing.T) {
 			want: "refused: data of demo/db1: vda is vda, the disk that the node runs from, which cannot be picked: vda3 is /usr |  | \n"},
 		{name: "disks of another size", storage: raid("1", one, "vdb", "vdc"), disks: with(blanks, "vdc 9GiB blank"),
 			want: "refused: RAID 1 demo/db1: its disks differ in size: vdb has 8GiB, vdc has 9GiB | vda (8 GiB, system); vdb (8 GiB, blank); vdc (9 GiB, blank); vdd (8 GiB, blank); vde (8 GiB, blank) | \n"},
+		{name: "a share that is too small for xfs", storage: raid("1", three, "vdb", "vdc"), disks: []string{"vdb 4GiB blank", "vdc 4GiB blank"},
+			want: "refused: RAID 1 demo/db1: 5% of 4 GiB for /log is 205 MiB, and xfs wants 310 MiB at least: take ext4, larger disks or another share | vdb (4 GiB, blank); vdc (4 GiB, blank) | \n"},
 		{name: "a late disk is waited for", storage: raid("1", one, "vdb", "vdf"), disks: blanks[:2], change: func(w *Want, _ *facts.Have) { w.Waited = 20 },
 			want: "waits 40 s: have 1 disks, want 2: nothing is vdf; there is vda (8 GiB, virtio, serial serial-vda, system), vdb (8 GiB, virtio, serial serial-vdb, blank)\n"},
 		{name: "a disk of a cloud may be later", storage: raid("1", one, "xvdb", "xvdf"), disks: nil, change: func(w *Want, _ *facts.Have) { w.Waited = 61 },
@@ -180,7 +182,7 @@ func TestStorage(t *testing.T) {
 		{name: "never with fewer than asked for", storage: raid("10", one, four...), disks: with(blanks, "vde gone"), change: func(w *Want, _ *facts.Have) { w.Waited = 60 },
 			want: "refused: RAID 10 demo/db1: have 3 disks, want 4: nothing is vde within 60 s | vda (8 GiB, system); vdb (8 GiB, blank); vdc (8 GiB, blank); vdd (8 GiB, blank) | \n"},
 		{name: "nothing is made without a journal", storage: raid("1", one, "vdb", "vdc"), disks: blanks, change: func(w *Want, _ *facts.Have) { w.Recording = false },
-			want: "refused: RAID 1 demo/db1: the state partition is not mounted, and nothing is made without the journal on it |  | \n"},
+			want: "refused: RAID 1 demo/db1: there is no journal on the state partition, and nothing is made without one |  | \n"},
 
 		{name: "what was sealed is put to use without a look between", storage: raid("10", three, four...), disks: arrays, records: made,
 			want: "assemble RAID 10 demo/db1 of vdb, vdc, vdd, vde\nactivate volume group grove\nmount grove/data on /data, noatime noexec\n" +
@@ -287,6 +289,8 @@ func TestRebuild(t *testing.T) {
 			want: stands + "vdd is blank and could take a lost disk's place in RAID 10 demo/db1: set storage.rebuild, or type /init storage rebuild /dev/vdd\n"},
 		{name: "the recipe says so", have: running("vdb", "vdc", "vde"), vdd: "vdd 8GiB blank", rebuild: true, want: "add vdd to RAID 10 demo/db1\n" + stands},
 		{name: "a person says so", have: running("vdb", "vdc", "vde"), vdd: "vdd 8GiB blank", add: []string{"/dev/vdd"}, want: "add vdd to RAID 10 demo/db1\n" + stands},
+		{name: "a disk that is too small is not added", have: running("vdb", "vdc", "vde"), vdd: "vdd 7GiB blank", rebuild: true,
+			want: stands + "vdd has 7GiB and is too small for RAID 10 demo/db1, whose disks have 8GiB\n"},
 		{name: "a foreign disk is not added, whoever says so", have: running("vdb", "vdc", "vde"), vdd: "vdd 8GiB ext4", rebuild: true, add: []string{"/dev/vdd"}, want: stands},
 		{name: "its own former member is taken back", have: running("vdb", "vdc", "vde"), vdd: "vdd 8GiB member 2/4 3", want: "add vdd to RAID 10 demo/db1 AGAIN\n" + stands},
 		{name: "a whole array needs none", have: running("vdb", "vdc", "vdd", "vde"), rebuild: true, want: stands},

@@ -173,7 +173,7 @@ func (d *decision) activate(dev string) {
 // recording refuses to make anything on a device without a journal.
 func (d *decision) recording(on device) bool {
 	if !d.want.Recording {
-		d.refuse(on.name, "the state partition is not mounted, and nothing is made without the journal on it", nil, "")
+		d.refuse(on.name, "there is no journal on the state partition, and nothing is made without one", nil, "")
 	}
 	return d.want.Recording
 }

@@ -57,20 +57,23 @@ type Site struct {
 	count counter
 }
 
-// Open begins with what the medium keeps of earlier boots. state says whether it is mounted.
-func (s *Site) Open(state bool) error {
+// Open begins with what the medium keeps of earlier boots. state says whether it is mounted. A journal that can't be read is as none: what is whole serves, and
+// nothing is made.
+func (s *Site) Open(state bool) {
 	s.began, s.said, s.modules = s.Machine.Uptime(), map[string]string{}, &storage.Modules{Host: s.Machine, Root: s.Root}
 	s.hands = storage.Hands{Host: s.Machine, Root: s.Root, Modules: s.modules.Load, Looks: s.look, Probes: s.probe}
 	s.mounted = mongoconf.Where(s.Image.Storage, state).Mounted
 	s.count.before = sectors(s.Root)
 	if !state {
-		return nil
+		return
 	}
 	j, err := journal.Read(s.Root + folder)
-	if err == nil {
-		s.journal = j
+	if err != nil {
+		s.Node.Problem("journal", err.Error())
+		s.Node.Say("%v; nothing new is made on the data disks", err)
+		return
 	}
-	return err
+	s.journal = j
 }
 
 // Bring works until the data is mounted. It ends without that only with ctx: what is refused is looked at again, for a person may see to it.

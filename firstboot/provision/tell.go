@@ -74,7 +74,12 @@ func (s *Site) tell(e storage.Event) {
 		}
 	case storage.Failed:
 		sentence := strings.ReplaceAll(e.Err.Error(), "\n", ": ")
-		s.Node.Page(func(now *status.Status) { now.Storage.Fault = sentence })
+		s.Node.Problem("storage", sentence)
+		s.Node.Page(func(now *status.Status) {
+			if now.Storage.Fault = sentence; now.Mongod.PID == 0 {
+				now.Phase = "degraded"
+			}
+		})
 		s.once("failed", sentence, "%s; it is tried again", sentence)
 	}
 }

@@ -8,6 +8,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"grove/firstboot/facts"
@@ -175,5 +176,13 @@ func (r *Run) begin(a act.Act) (number int, err error) {
 	for _, d := range a.Disks {
 		record.Disks = append(record.Disks, journal.Disk{Dev: d.Dev, Serial: d.Serial, Size: int64(d.Size)})
 	}
+	if all := r.Journal.All(); len(all) > 0 && same(all[len(all)-1], record) {
+		return all[len(all)-1].Number, nil // it failed, or was cut off, and is tried again
+	}
 	return r.Journal.Begin(record)
+}
+
+// same says that a record is of the very act that is about to begin, and that it did not come to its end.
+func same(last, now journal.Record) bool {
+	return !last.Done && last.Kind == now.Kind && last.UUID == now.UUID && last.Dev == now.Dev && last.Cluster == now.Cluster && last.Node == now.Node && slices.Equal(last.Disks, now.Disks)
 }

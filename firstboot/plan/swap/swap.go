@@ -65,7 +65,7 @@ func (d *decision) add(a act.Act) { d.plan.Acts = append(d.plan.Acts, a) }
 // recording refuses to make anything on a disk without a journal.
 func (d *decision) recording(what string) bool {
 	if !d.want.Recording {
-		d.plan.Refuse(what, "the state partition is not mounted, and nothing is made without the journal on it", nil, "")
+		d.plan.Refuse(what, "there is no journal on the state partition, and nothing is made without one", nil, "")
 	}
 	return d.want.Recording
 }

@@ -77,7 +77,7 @@ func TestDecide(t *testing.T) {
 		{name: "two blank sticks", swap: usb, disks: []facts.Disk{stick(facts.Blank, zero), {Name: "sdb", Bus: "usb", Class: facts.Blank, Content: zero, Size: size.GiB}},
 			want: "refused: swap on usb: have sda, sdb, want one USB stick | sda (8 GiB, blank); sdb (1 GiB, blank) | \n"},
 		{name: "nothing is made without a journal", swap: usb, disks: []facts.Disk{stick(facts.Blank, zero)}, change: func(w *plan.Want) { w.Recording = false },
-			want: "refused: swap on usb: the state partition is not mounted, and nothing is made without the journal on it |  | \n"},
+			want: "refused: swap on usb: there is no journal on the state partition, and nothing is made without one |  | \n"},
 		{name: "a file and RAM", swap: []spec.Swap{{On: "state", Size: size.GiB}, {On: "zram", Size: 512 * size.MiB}},
 			want: "make swap file /state/grove/swap, 1GiB\nswap on /state/grove/swap\nmake swap in compressed RAM, 512MiB\nswap on /dev/zram0\n"},
 		{name: "a file that is there", swap: []spec.Swap{{On: "state", Size: size.GiB}}, change: func(w *plan.Want) { w.Swapfile = size.GiB }, want: "swap on /state/grove/swap\n"},
