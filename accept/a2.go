@@ -21,7 +21,7 @@ func a2() []check {
 		list = append(list, check{name: "a2.1." + l.name, says: l.says + ": from blank disks to a mongod that serves from /data, seen by the node's own tools", within: 5 * time.Minute, beside: true, run: made(l)})
 	}
 	for _, l := range []layout{raid10LVM, named("raid0-xfs"), named("ext4")} {
-		list = append(list, check{name: "a2.2." + l.name, says: "the second boot of " + l.name + " writes no sector to the data disks, and its plan is empty", within: 8 * time.Minute, beside: true, run: secondBoot(l)})
+		list = append(list, check{name: "a2.2." + l.name, says: "the second boot of " + l.name + " changes no byte of the data disks before it mounts them, nor writes but by the kernel until mongod starts; its plan is empty", within: 8 * time.Minute, beside: true, run: secondBoot(l)})
 	}
 	list = append(list, refusedChecks()...)
 	const hours = "tens of boots; CI runs a2.4.some and a2.4.walk"
