@@ -159,6 +159,9 @@ func (r *rig) writesNothing(ctx context.Context, l layout) (string, error) {
 	if len(counts) != len(l.disks) {
 		return "", fmt.Errorf("status counts what was written to %q; want %d disks", counts, len(l.disks))
 	}
+	if _, err := r.swapTable(ctx); err != nil { // it is switched on while mongod starts
+		return "", err
+	}
 	plan, err := r.sh(ctx, "/init plan --json")
 	if err != nil {
 		return "", err
