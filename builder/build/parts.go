@@ -51,7 +51,7 @@ func (j *job) makeState(ctx context.Context) (string, step.Outcome, error) {
 // node is what the agent is told.
 func (j *job) node() spec.Node {
 	i := j.Image
-	return spec.Node{Image: i.Name, DiskID: i.DiskUUID(), Time: i.Time, Console: i.Console.Login, Board: i.BoardName, Cluster: i.Cluster, Storage: i.Storage, Swap: i.Swap,
+	return spec.Node{Image: i.Name, DiskID: i.DiskUUID(), Time: i.Time, Console: i.Console.Login, Board: i.BoardName, Cluster: i.Cluster, Storage: i.Storage, Swap: i.Swap, Settings: i.Settings,
 		Mongod: spec.NodeMongod{Version: i.Mongod.Version, Config: i.Mongod.Config}}
 }
 

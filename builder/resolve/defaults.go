@@ -34,6 +34,14 @@ const (
 // No access times, as nobody reads them; nothing on a data disk is ever run, opened as a device or trusted to change its user.
 var mountOptions = []string{"noatime", "noexec", "nodev", "nosuid"}
 
+// What a node does beside its disks. 8080 is where people look for a page that is not the machine's main service; 100 MiB of log can still be
+// opened in an editor, and four old ones are what the write-up of 2015 kept.
+var settingsDefaults = spec.Settings{
+	Tuning: spec.Tuning{Profile: "mongodb"},
+	Status: spec.Page{Port: 8080},
+	Logs:   spec.Logs{Rotate: "daily", Size: 100 * size.MiB, Keep: 4},
+}
+
 // Sizes on the medium. Two kernels with initramfs need 2 × 30 MiB of boot, and FAT32 with clusters of 2 KiB begins at 129 MiB. A system with mongod 6.0 is 65 MiB
 // packed, with 8.0 about 100; its size cannot change later without losing state, so there is room for more than twice that. Not more: the image's hash knows no
 // holes and takes 0.7 s for each GiB. state is grown at first boot.

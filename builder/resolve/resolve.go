@@ -10,6 +10,7 @@ import (
 
 	"grove/builder/catalog"
 	"grove/internal/diag"
+	"grove/internal/settings"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -23,6 +24,7 @@ func Image(p catalog.Pair) (spec.Image, diag.Findings) {
 	r.packages()
 	r.storage()
 	r.swap()
+	settings.Check(p.Recipe.Settings, r.recipe)
 	r.rest()
 	if len(r.found) > 0 {
 		return spec.Image{}, r.found
@@ -55,6 +57,7 @@ func fill(p catalog.Pair) spec.Image {
 	i.Cmdline = strings.TrimSpace(fmt.Sprintf(cmdline, p.Board.Console) + " " + in.Kernel.Append)
 	i.Partitions = layout(i.Seed, in.Partitions)
 	i.Cluster, i.Storage, i.Swap = or(in.Cluster, in.Name), storage(in.Storage), in.Swap
+	i.Settings = in.Settings.Over(settingsDefaults)
 	return i
 }
 

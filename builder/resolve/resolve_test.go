@@ -113,6 +113,7 @@ func TestFindings(t *testing.T) {
 		{"an array of nothing", "board:", "storage: {raid: {level: 1}}\nboard:", "r.yaml:1:10: storage.disks: is missing; nothing else of storage means anything without it"},
 		{"swap of no size", "board:", "swap: [{on: state}]\nboard:", "r.yaml:1:8: swap[0].size: have 0, want at least 1MiB"},
 		{"swap on a place that is none", "board:", "swap: [{on: stat, size: 1GiB}]\nboard:", `r.yaml:1:13: swap[0].on: want one of state, usb, zram, partition, have "stat"; did you mean "state"?`},
+		{"a network that is none", "board:", "firewall: {cluster: [192.168.1.7/24]}\nboard:", `r.yaml:1:22: firewall.cluster[0]: want a network such as 192.168.1.0/24, have "192.168.1.7/24"`},
 		{"a command line that breaks out", "board:", "kernel: {append: \"a; reboot\"}\nboard:", "r.yaml:1:18: kernel.append: want at most 1024 letters, digits, spaces and the signs . , : = _ + - / @ % ~ [ ], since the boot loader would take others for its own"},
 	} {
 		file := write(t, strings.Replace(good, c.from, c.to, 1))

@@ -16,6 +16,7 @@ import (
 	"grove/internal/diag"
 	"grove/internal/host"
 	"grove/internal/load"
+	"grove/internal/settings"
 	"grove/internal/spec"
 )
 
@@ -74,6 +75,9 @@ func read(from, file string, data []byte) Found {
 			faults = append(faults, source.Finding("hostname", why))
 		}
 	}
+	settings.Check(f.Personal.Settings, func(key, format string, values ...any) {
+		faults = append(faults, source.Finding(key, fmt.Sprintf(format, values...)))
+	})
 	if f.Faults = faults; len(faults) > 0 {
 		f.Personal = spec.Personal{}
 	}

@@ -11,9 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -148,18 +149,10 @@ func (d *decoder) fields(n *yaml.Node, key string, to reflect.Value) {
 		d.add(n, key, "want keys and values, have "+kind(n))
 		return
 	}
-	fields := map[string]int{}
-	var names []string
-	for i := range to.NumField() {
-		name, _, _ := strings.Cut(to.Type().Field(i).Tag.Get("yaml"), ",")
-		if name != "-" && name != "" {
-			fields[name] = i
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
+	fields := fieldsOf(to)
+	names := slices.Sorted(maps.Keys(fields))
 	d.pairs(n, key, func(name string, k, v *yaml.Node, path string) {
-		i, known := fields[name]
+		field, known := fields[name]
 		if !known {
 			meant := diag.Meant(name, names)
 			if meant == "" {
@@ -168,8 +161,22 @@ func (d *decoder) fields(n *yaml.Node, key string, to reflect.Value) {
 			d.add(k, path, "unknown key"+meant)
 			return
 		}
-		d.value(v, path, to.Field(i))
+		d.value(v, path, field)
 	})
+}
+
+// fieldsOf gives the fields by their keys, those of an inline struct as its own.
+func fieldsOf(to reflect.Value) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	for i := range to.NumField() {
+		name, rest, _ := strings.Cut(to.Type().Field(i).Tag.Get("yaml"), ",")
+		if rest == "inline" {
+			maps.Copy(fields, fieldsOf(to.Field(i)))
+		} else if name != "-" && name != "" {
+			fields[name] = to.Field(i)
+		}
+	}
+	return fields
 }
 
 // pairs goes through a mapping and reports keys that are no text or stand twice.

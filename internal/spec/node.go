@@ -11,6 +11,7 @@ type Node struct {
 	Cluster string     `json:"cluster"` // with the node's name, the identity of its disks
 	Storage *Storage   `json:"storage,omitempty"`
 	Swap    []Swap     `json:"swap,omitempty"`
+	Settings
 }
 
 // NodeMongod is the server as the agent runs it.
@@ -23,6 +24,7 @@ type NodeMongod struct {
 // on the kernel's command line as grove.hostname=NAME; the first found wins.
 type Personal struct {
 	Hostname string `yaml:"hostname"`
+	Settings `yaml:",inline"`
 }
 
 // NodeFile is the place of node.yaml in the boot partition, and NodeBlob its name in fw_cfg.

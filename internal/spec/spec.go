@@ -74,6 +74,7 @@ type Recipe struct {
 	Cluster    string     `yaml:"cluster"` // whose disks these are; the recipe's name
 	Storage    Storage    `yaml:"storage"`
 	Swap       []Swap     `yaml:"swap"`
+	Settings   `yaml:",inline"`
 }
 
 // Debian says where packages come from. Mirror and Keyring are empty unless the recipe names them: then an environment variable
@@ -157,6 +158,7 @@ type Image struct {
 	Cluster    string
 	Storage    *Storage `yaml:"storage,omitempty"` // nil: mongod's data is on state
 	Swap       []Swap   `yaml:"swap,omitempty"`
+	Settings   Settings
 	Partitions []Partition
 }
 
