@@ -34,12 +34,13 @@ type Agent struct {
 	NewClient func() network.Client
 	Ready     func(ctx context.Context, port int) error // of mongod
 
-	image  spec.Node
-	medium disk.Medium
-	page   page
-	naming naming
-	places mongoconf.Places
-	site   *provision.Site
+	image   spec.Node
+	medium  disk.Medium
+	page    page
+	naming  naming
+	settled settled
+	places  mongoconf.Places
+	site    *provision.Site
 }
 
 // mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.
@@ -82,6 +83,7 @@ func (a *Agent) Run() error {
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.page = page{agent: a}
+	a.settled.known = make(chan struct{})
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)

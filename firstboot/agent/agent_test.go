@@ -33,6 +33,7 @@ type bench struct {
 	t       *testing.T
 	root    string
 	machine *host.FakeMachine
+	agent   *Agent
 	console bytes.Buffer
 	mu      sync.Mutex
 	ended   chan error
@@ -90,7 +91,7 @@ func (n *bench) disk() {
 
 // begin starts an agent.
 func (n *bench) begin() {
-	a := Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return wire{} },
+	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return wire{} },
 		Ready: func(ctx context.Context, port int) error {
 			select {
 			case <-ctx.Done():
@@ -100,7 +101,7 @@ func (n *bench) begin() {
 			}
 		}}
 	n.ended = make(chan error, 1)
-	go func() { n.ended <- a.Run() }()
+	go func() { n.ended <- n.agent.Run() }()
 }
 
 // leave ends the agent and not the node.

@@ -51,6 +51,7 @@ func (a *Agent) takeName(ctx context.Context) {
 		a.page.problem("node", sentence)
 		a.say("node", "%s", sentence)
 	}
+	a.settle(found)
 	a.rename(func(n *naming) { n.found, n.looked = found, true })
 	select {
 	case <-ctx.Done():
