@@ -28,6 +28,8 @@ type FakeMachine struct {
 	Root    string            // where /proc/self/mountinfo (proc(5)) is kept, if not empty; mounts lie below it
 	Numbers map[string]string // major and minor number of a mount's source in it: 254:16
 
+	Clock pretendedClock
+
 	loaded []string // modules
 	swaps  []string
 
