@@ -23,9 +23,11 @@ func main() {
 		os.Exit(agent.Plan(os.Args[2:]))
 	case len(os.Args) > 1 && os.Args[1] == "storage":
 		os.Exit(agent.Rebuild(os.Args[2:]))
+	case len(os.Args) > 1 && os.Args[1] == "network":
+		os.Exit(agent.Network(os.Args[2:]))
 	case os.Getpid() == 1:
 		pid1.Main()
 	}
-	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], or storage rebuild /dev/NAME\n")
+	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], storage rebuild /dev/NAME, or network mtu N\n")
 	os.Exit(2)
 }

@@ -17,6 +17,7 @@ import (
 
 	"grove/firstboot/disk"
 	"grove/firstboot/network"
+	"grove/firstboot/node"
 	"grove/firstboot/provision"
 	"grove/firstboot/status"
 	"grove/internal/host"
@@ -33,12 +34,15 @@ type Agent struct {
 	Links     network.Links
 	NewClient func() network.Client
 	Ready     func(ctx context.Context, port int) error // of mongod
+	Wire      Wire
 
 	image   spec.Node
 	medium  disk.Medium
 	page    page
 	naming  naming
 	settled settled
+	lending lending
+	timing  *timing
 	places  mongoconf.Places
 	site    *provision.Site
 }
@@ -56,7 +60,9 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	parts.Go(func() { a.connect(ctx) })
+	for _, part := range []func(context.Context){a.connect, a.lend, a.askNeighbours, a.keepTime} {
+		parts.Go(func() { part(ctx) })
+	}
 	found := a.findMedium()
 	for _, part := range []func(context.Context){a.serve, a.takeName} {
 		parts.Go(func() {
@@ -84,6 +90,8 @@ func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.page = page{agent: a}
 	a.settled.known = make(chan struct{})
+	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
+	a.timing = newTiming()
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)
@@ -96,7 +104,7 @@ func (a *Agent) begin() error {
 		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
 		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
 		if before.Agent.PID != 0 {
-			s.Storage = before.Storage
+			s.Storage, s.Clock = before.Storage, before.Clock
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})

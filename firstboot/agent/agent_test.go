@@ -34,6 +34,7 @@ type bench struct {
 	root    string
 	machine *host.FakeMachine
 	agent   *Agent
+	wire    neighbours
 	console bytes.Buffer
 	mu      sync.Mutex
 	ended   chan error
@@ -92,6 +93,7 @@ func (n *bench) disk() {
 // begin starts an agent.
 func (n *bench) begin() {
 	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return wire{} },
+		Wire: n.wire.doors(),
 		Ready: func(ctx context.Context, port int) error {
 			select {
 			case <-ctx.Done():
@@ -159,6 +161,11 @@ func (wire) Watch(ctx context.Context) (<-chan network.Link, error) {
 func (wire) Up(string) error                   { return nil }
 func (wire) Set(string, network.Lease) error   { return nil }
 func (wire) Unset(string, network.Lease) error { return nil }
+func (wire) Has(string, network.Lease) bool    { return false }
+func (wire) SetMTU(string, int) error          { return nil }
+func (wire) Taken(context.Context, string, network.Lease) (net.HardwareAddr, error) {
+	return nil, nil
+}
 func (wire) Ask(context.Context, string) (network.Lease, error) {
 	return network.Lease{Address: netip.MustParsePrefix("10.5.0.11/24"), Lasts: time.Hour, Renew: time.Hour}, nil
 }
@@ -188,6 +195,8 @@ func TestBoot(t *testing.T) {
 			State:  status.State{Device: n.root + "/dev/vda2", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}, Problems: []string{}, Updated: 5}
 		want.Storage = status.Storage{Plan: []string{}, Done: []string{}, Waits: []string{}, Notes: []string{}, Refused: []status.Refusal{}, Arrays: []status.Array{},
 			Mounts: []status.Mount{}, Swaps: []status.Swap{}, Written: []status.Written{}}
+		want.Network = status.Network{Links: []status.Link{{Name: "eth0", MAC: "52:54:00:aa:bb:cc", Up: true, Address: "10.5.0.11/24", By: "DHCP"}}, DNS: []string{}, Search: []string{}}
+		want.Clock = status.Clock{Servers: []string{}, Poor: []string{}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("want - got +\n%s", diff)
 		}

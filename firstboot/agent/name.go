@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/node"
 	"grove/firstboot/status"
+	"grove/internal/spec"
 )
 
 // naming is what the node's name and files of /etc follow from; it comes bit by bit.
@@ -25,10 +25,14 @@ type naming struct {
 	late   bool // DHCP had its time
 	mac    net.HardwareAddr
 	leases []held // in the order in which they came
-	node   string
-	first  string        // name that the node had first, by which its disks are known
-	given  bool          // by a person
-	known  chan struct{} // closed when there is one
+
+	network spec.Network  // what is wanted, once looked
+	ec2     bool          // the machine is Amazon's
+	news    chan struct{} // something may have changed
+	node    string
+	first   string        // name that the node had first, by which its disks are known
+	given   bool          // by a person
+	known   chan struct{} // closed when there is one
 }
 
 type held struct {
@@ -41,7 +45,7 @@ const dhcpMay = 20 * time.Second
 
 // takeName reads node.yaml and gives the node its name, at the latest when DHCP had its time.
 func (a *Agent) takeName(ctx context.Context) {
-	found, err := node.Look(a.Machine, a.Root, a.medium)
+	found, err := node.Look(a.Machine, a.Root, a.medium, a.cloud(ctx))
 	if err != nil {
 		a.page.problem("node", err.Error())
 		a.say("node", "%v", err)
@@ -52,62 +56,12 @@ func (a *Agent) takeName(ctx context.Context) {
 		a.say("node", "%s", sentence)
 	}
 	a.settle(found)
-	a.rename(func(n *naming) { n.found, n.looked = found, true })
+	a.rename(func(n *naming) { n.found, n.looked, n.network = found, true, a.settled.value.Network })
 	select {
 	case <-ctx.Done():
 	case <-time.After(dhcpMay):
 		a.rename(func(n *naming) { n.late = true })
 	}
-}
-
-// connect keeps the network.
-func (a *Agent) connect(ctx context.Context) {
-	err := network.Run(ctx, a.Links, a.NewClient, a.tellNetwork)
-	if ctx.Err() == nil {
-		a.page.problem("network", fmt.Sprint(err))
-		a.say("network", "%v", err)
-	}
-}
-
-func (a *Agent) tellNetwork(e network.Event) {
-	about := "network " + e.Link
-	switch e.Kind {
-	case network.Up:
-		a.rename(func(n *naming) {
-			if n.mac == nil {
-				n.mac = e.MAC
-			}
-		})
-		a.say("network", "%s is up, %s", e.Link, e.MAC)
-	case network.Leased:
-		a.page.problem(about, "")
-		a.rename(func(n *naming) { n.leases = append(without(n.leases, e.Link), held{e.Link, e.Lease}) })
-		a.say("network", "%s has %s by DHCP%s", e.Link, e.Lease.Address, router(e.Lease))
-	case network.Lost:
-		a.page.problem(about, "no address: "+e.Why)
-		a.rename(func(n *naming) { n.leases = without(n.leases, e.Link) })
-		a.say("network", "%s has lost %s: %s", e.Link, e.Lease.Address, e.Why)
-	case network.Failed:
-		if a.page.problem(about, "no address: "+e.Why) {
-			a.say("network", "%s: %s; it is tried again", e.Link, e.Why)
-		}
-	}
-}
-
-func router(l network.Lease) string {
-	if !l.Router.IsValid() {
-		return ""
-	}
-	return ", router " + l.Router.String()
-}
-
-func without(leases []held, link string) (rest []held) {
-	for _, h := range leases {
-		if h.link != link {
-			rest = append(rest, h)
-		}
-	}
-	return rest
 }
 
 // rename takes in something new about the name or the addresses, and sets what follows from it.
@@ -116,13 +70,10 @@ func (a *Agent) rename(change func(*naming)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change(n)
-	var first network.Lease
+	first := n.main().lease
 	var addresses []string
 	for _, h := range n.leases {
 		addresses = append(addresses, h.lease.Address.String())
-	}
-	if len(n.leases) > 0 {
-		first = n.leases[0].lease
 	}
 	name, from := node.Name(n.found, first.Hostname, n.mac)
 	if n.known == nil {
@@ -139,11 +90,15 @@ func (a *Agent) rename(change func(*naming)) {
 		}
 	}
 	a.page.set(func(s *status.Status) {
+		dns, search := n.resolvers()
+		s.Network.DNS, s.Network.Search = words(dns), search
 		if s.Addresses = addresses; known {
 			s.Node, s.NodeFrom = name, from
 		}
 	})
-	a.problemIf("etc", a.writeEtc(n.node, first))
+	a.problemIf("etc", a.writeEtc(n.node, first.Address.Addr()))
+	a.timing.offer(servers(n))
+	nudge(n.news)
 }
 
 // named waits until the node has a name, which takes no longer than DHCP may.
@@ -171,11 +126,13 @@ func (a *Agent) problemIf(about string, err error) {
 	}
 }
 
-func (a *Agent) writeEtc(name string, l network.Lease) error {
+// writeEtc is called with naming locked.
+func (a *Agent) writeEtc(name string, address netip.Addr) error {
+	dns, search := a.naming.resolvers()
 	return errors.Join(
 		status.Replace(a.Root+"/etc/hostname", []byte(name+"\n")),
-		status.Replace(a.Root+"/etc/hosts", []byte(node.Hosts(name, l.Address.Addr()))),
-		status.Replace(a.Root+"/etc/resolv.conf", []byte(node.Resolv(l.DNS, l.Search))))
+		status.Replace(a.Root+"/etc/hosts", []byte(node.Hosts(name, address, a.naming.network.Hosts))),
+		status.Replace(a.Root+"/etc/resolv.conf", []byte(node.Resolv(dns, search))))
 }
 
 // address is where others find mongod, as far as is known.
@@ -184,7 +141,7 @@ func (a *Agent) address() string {
 	defer a.naming.mu.Unlock()
 	ip := netip.MustParseAddr("127.0.0.1")
 	if len(a.naming.leases) > 0 {
-		ip = a.naming.leases[0].lease.Address.Addr()
+		ip = a.naming.main().lease.Address.Addr()
 	}
 	return netip.AddrPortFrom(ip, uint16(a.page.read().Mongod.Port)).String()
 }

@@ -24,6 +24,7 @@ const late = 2 * time.Minute
 // look empty, and lose what it is given. Data disks of this node serve also when the medium is lost.
 func (a *Agent) serve(ctx context.Context) {
 	err := a.mountState()
+	a.floorTime(err == nil)
 	a.places = mongoconf.Where(a.image.Storage, err == nil)
 	switch {
 	case a.image.Storage == nil && err != nil:
@@ -44,7 +45,9 @@ func (a *Agent) serve(ctx context.Context) {
 		a.refuse("mongod", err)
 		return
 	}
-	supervise.Run(ctx, a.Machine, a.mongod(conf.Port), a.tellMongod)
+	service := a.mongod(conf.Port)
+	a.awaitTime(ctx, service.Daemon)
+	supervise.Run(ctx, a.Machine, service, a.tellMongod)
 }
 
 func (a *Agent) refuse(about string, err error) {

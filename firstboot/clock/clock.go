@@ -26,19 +26,22 @@ type Keeper struct {
 // Report is what has become of one round of asking.
 type Report struct {
 	Verdict
-	Synced bool          // the clock is right by it
+	Synced bool          // the clock is right, by this round or one not long ago
 	From   time.Time     // when it was stepped: what it showed before
 	Next   time.Duration // until the next round
-	Fault  string        // why not, once that has lasted; empty when all is well
+	Fault  string        // why there is no time, once that has lasted; empty when all is well
+	Silent time.Duration // with Fault: since when
 	Poor   []string      // servers that are not taken, and why
 }
 
-// The first rounds come quickly, as the network may not be there yet; then ever less often. Patience is how long nothing need be said of silence.
+// The first rounds come quickly, as the network may not be there yet; then ever less often. Patience is how long nothing need be said of silence. A clock is trusted for
+// six hours after an answer: a cheap crystal is off by a second then.
 const (
 	soonest  = time.Second
 	steady   = 64 * time.Second
 	longest  = 1024 * time.Second
 	patience = 30 * time.Second
+	trusted  = 6 * time.Hour
 	answers  = 3 * time.Second // within which a server answers
 )
 
@@ -73,6 +76,8 @@ type state struct {
 	servers []string
 	asked   time.Time     // for the first time
 	good    time.Time     // the last answer; zero before
+	vain    time.Time     // the first round in vain since then
+	synced  bool          // by the last answer
 	far     time.Duration // the last offset, if it was too far to be slewed
 	wait    time.Duration
 }
@@ -86,21 +91,26 @@ func (k Keeper) round(ctx context.Context, s *state) Report {
 		err = k.follow(v, s, &r)
 	}
 	if err != nil {
-		s.wait = min(s.wait*2, steady)
-		if since := time.Since(s.last()); since >= patience {
-			r.Fault = fmt.Sprintf("no time for %s: %v", since.Round(time.Second), err)
-		}
+		r.Fault, r.Silent = s.inVain(err)
 	}
-	r.Next = s.wait
+	r.Synced, r.Next = s.synced && time.Since(s.good) < trusted, s.wait
 	return r
 }
 
-// last is since when no server has answered.
-func (s *state) last() time.Time {
-	if s.good.IsZero() {
-		return s.asked
+// inVain takes note of a round without a time, and says so once that has lasted.
+func (s *state) inVain(err error) (fault string, silent time.Duration) {
+	if s.vain.IsZero() {
+		s.vain, s.wait = time.Now(), soonest
 	}
-	return s.good
+	s.wait = min(s.wait*2, steady)
+	if time.Since(s.vain) < patience {
+		return "", 0
+	}
+	last := s.good
+	if last.IsZero() {
+		last = s.asked
+	}
+	return err.Error(), time.Since(last).Round(time.Second)
 }
 
 // askAll asks side by side, each within its time.
@@ -136,8 +146,7 @@ func (k Keeper) follow(v Verdict, s *state, r *Report) error {
 			return err
 		}
 	}
-	s.good = time.Now()
-	r.Synced = v.Offset.Abs() <= slews || act == Step
+	s.good, s.vain, s.synced = time.Now(), time.Time{}, v.Offset.Abs() <= slews || act == Step
 	return nil
 }
 

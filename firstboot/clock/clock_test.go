@@ -102,8 +102,15 @@ func (w *world) during(t *testing.T, d time.Duration) {
 	Keeper{w.machine, w.ask, w.lists, func(r Report) {
 		w.reports = append(w.reports, r)
 		done := strings.Join(w.machine.Turns(), ", ")
-		w.said = append(w.said, strings.TrimSpace(fmt.Sprintf("%.0f %s %s", time.Since(begin).Seconds(), done, r.Fault)))
+		w.said = append(w.said, strings.TrimSpace(fmt.Sprintf("%.0f %s %s", time.Since(begin).Seconds(), done, fault(r))))
 	}}.Run(ctx)
+}
+
+func fault(r Report) string {
+	if r.Fault == "" {
+		return ""
+	}
+	return fmt.Sprintf("no time for %s: %s", r.Silent, r.Fault)
 }
 
 func TestClockIsKept(t *testing.T) {

@@ -2,14 +2,13 @@ package network
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"time"
+	"net/netip"
 
-	"github.com/insomniacslk/dhcp/dhcpv4"
-	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
 	"github.com/vishvananda/netlink"
+
+	"grove/firstboot/network/probe"
 )
 
 // Kernel is the node's own network, by rtnetlink.
@@ -32,7 +31,7 @@ func (Kernel) Watch(ctx context.Context) (<-chan Link, error) {
 			}
 			a := u.Link.Attrs()
 			select {
-			case links <- Link{a.Name, a.HardwareAddr, carrier(a)}:
+			case links <- Link{a.Name, a.HardwareAddr, carrier(a), u.Header.Type == deleted}:
 			case <-ctx.Done():
 				return
 			}
@@ -40,6 +39,9 @@ func (Kernel) Watch(ctx context.Context) (<-chan Link, error) {
 	}()
 	return links, nil
 }
+
+// deleted is RTM_DELLINK of linux/rtnetlink.h.
+const deleted = 17
 
 // ethernet leaves out the loopback and what is made by software (bonds, bridges).
 func ethernet(l netlink.Link) bool {
@@ -65,8 +67,8 @@ func (Kernel) Up(name string) error {
 	return nil
 }
 
-// fromDHCP is RTPROT_DHCP of linux/rtnetlink.h: who made a route, for `ip route`.
-const fromDHCP = 16
+// Who made a route, for `ip route`: RTPROT_STATIC and RTPROT_DHCP of linux/rtnetlink.h.
+const byHand, byDHCP = 4, 16
 
 // Set see Links. What is so already stays as it is.
 func (Kernel) Set(name string, l Lease) error {
@@ -74,23 +76,84 @@ func (Kernel) Set(name string, l Lease) error {
 	if err != nil {
 		return fmt.Errorf("set the address of %s: %w", name, err)
 	}
-	if l.MTU != 0 && link.Attrs().MTU != l.MTU {
-		if err := netlink.LinkSetMTU(link, l.MTU); err != nil {
-			return fmt.Errorf("set the MTU of %s to %d: %w", name, l.MTU, err)
-		}
-	}
 	if err := netlink.AddrReplace(link, address(l)); err != nil {
 		return fmt.Errorf("give %s the address %s: %w", name, l.Address, err)
 	}
-	if !l.Router.IsValid() {
-		return nil
+	if err := only(link, l.Address); err != nil {
+		return err
 	}
-	// On link, as some clouds give /32 addresses with a router outside of them. The metric leaves the first interface first.
-	route := netlink.Route{LinkIndex: link.Attrs().Index, Gw: l.Router.AsSlice(), Protocol: fromDHCP, Priority: 100 + link.Attrs().Index, Flags: int(netlink.FLAG_ONLINK)}
-	if err := netlink.RouteReplace(&route); err != nil {
-		return fmt.Errorf("set the default route by %s on %s: %w", l.Router, name, err)
+	_ = probe.Announce(name, l.Address.Addr()) // who does not hear it finds out by itself, later
+	return route(link, l)
+}
+
+// only takes all other addresses away: of an earlier lease, or of DHCP before node.yaml was read.
+func only(link netlink.Link, keep netip.Prefix) error {
+	have, err := netlink.AddrList(link, netlink.FAMILY_V4)
+	if err != nil {
+		return fmt.Errorf("list the addresses of %s: %w", link.Attrs().Name, err)
+	}
+	for _, a := range have {
+		if a.IPNet.String() == keep.String() {
+			continue
+		}
+		if err := netlink.AddrDel(link, &a); err != nil {
+			return fmt.Errorf("take %s from %s: %w", a.IPNet, link.Attrs().Name, err)
+		}
 	}
 	return nil
+}
+
+// route sets the default route. It is on link, as some clouds give /32 addresses with a router outside of them; the metric leaves the first interface first.
+func route(link netlink.Link, l Lease) error {
+	r := netlink.Route{LinkIndex: link.Attrs().Index, Priority: 100 + link.Attrs().Index}
+	if !l.Router.IsValid() {
+		r.Dst = &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}
+		_ = netlink.RouteDel(&r) // mostly there is none
+		return nil
+	}
+	r.Gw, r.Protocol, r.Flags = l.Router.AsSlice(), byDHCP, int(netlink.FLAG_ONLINK)
+	if l.Static {
+		r.Protocol = byHand
+	}
+	if err := netlink.RouteReplace(&r); err != nil {
+		return fmt.Errorf("set the default route by %s on %s: %w", l.Router, link.Attrs().Name, err)
+	}
+	return nil
+}
+
+// SetMTU see Links. The kernel's word for one that the card can't have is "invalid argument".
+func (Kernel) SetMTU(name string, mtu int) error {
+	link, err := netlink.LinkByName(name)
+	if err == nil && link.Attrs().MTU == mtu {
+		return nil
+	}
+	if err == nil {
+		err = netlink.LinkSetMTU(link, mtu)
+	}
+	if err != nil {
+		return fmt.Errorf("set the MTU of %s to %d: %w", name, mtu, err)
+	}
+	return nil
+}
+
+// Has see Links.
+func (Kernel) Has(name string, l Lease) bool {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return false
+	}
+	have, err := netlink.AddrList(link, netlink.FAMILY_V4)
+	for _, a := range have {
+		if a.IPNet.String() == l.Address.String() {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// Taken see Links.
+func (Kernel) Taken(ctx context.Context, link string, l Lease) (net.HardwareAddr, error) {
+	return probe.Address(ctx, link, l.Address.Addr())
 }
 
 // Unset see Links. Routes go with their address.
@@ -107,44 +170,4 @@ func (Kernel) Unset(name string, l Lease) error {
 
 func address(l Lease) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: l.Address.Addr().AsSlice(), Mask: net.CIDRMask(l.Address.Bits(), 32)}}
-}
-
-// dhcp is the Client of one interface.
-type dhcp struct{ lease *nclient4.Lease }
-
-// DHCP gives a client for one interface.
-func DHCP() Client { return &dhcp{} }
-
-// Ask see Client. It tries five times, in 15 s: an interface that has just come up loses the first packet at times.
-func (d *dhcp) Ask(ctx context.Context, link string) (Lease, error) {
-	return d.with(link, func(c *nclient4.Client) (*nclient4.Lease, error) { return c.Request(ctx, wanted) })
-}
-
-// Again see Client.
-func (d *dhcp) Again(ctx context.Context, link string) (Lease, error) {
-	if d.lease == nil {
-		return Lease{}, errors.New("renew the lease: there is none")
-	}
-	return d.with(link, func(c *nclient4.Client) (*nclient4.Lease, error) { return c.Renew(ctx, d.lease) })
-}
-
-func (d *dhcp) with(link string, ask func(*nclient4.Client) (*nclient4.Lease, error)) (Lease, error) {
-	client, err := nclient4.New(link, nclient4.WithTimeout(500*time.Millisecond), nclient4.WithRetry(5))
-	if err != nil {
-		return Lease{}, fmt.Errorf("speak DHCP on %s: %w", link, err)
-	}
-	defer client.Close()
-	got, err := ask(client)
-	if err != nil {
-		return Lease{}, fmt.Errorf("ask for an address on %s: %w", link, err)
-	}
-	lease, err := read(got.ACK)
-	if err == nil {
-		d.lease = got
-	}
-	return lease, err
-}
-
-func wanted(m *dhcpv4.DHCPv4) {
-	dhcpv4.WithRequestedOptions(dhcpv4.OptionHostName, dhcpv4.OptionInterfaceMTU, dhcpv4.OptionDNSDomainSearchList)(m)
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-// Lease is what a DHCP server gave, as far as Grove uses it.
+// Lease is what a DHCP server gave, as far as Grove uses it; or a person, and then it is Static and lasts.
 type Lease struct {
+	Static   bool
 	Address  netip.Prefix
 	Router   netip.Addr // invalid if there is none
 	DNS      []netip.Addr
+	NTP      []netip.Addr
 	Search   []string
 	Hostname string
 	MTU      int           // 0: as it is
@@ -40,7 +42,7 @@ func read(ack *dhcpv4.DHCPv4) (Lease, error) {
 			return Lease{}, fmt.Errorf("read the lease: %v is no network mask", net.IP(mask))
 		}
 	}
-	l := Lease{Address: netip.PrefixFrom(address, bits), Hostname: ack.HostName(), DNS: addrs(ack.DNS())}
+	l := Lease{Address: netip.PrefixFrom(address, bits), Hostname: ack.HostName(), DNS: addrs(ack.DNS()), NTP: addrs(ack.NTPServers())}
 	if routers := addrs(ack.Router()); len(routers) > 0 {
 		l.Router = routers[0]
 	}

@@ -1,7 +1,7 @@
-// Package network brings a node's Ethernet interfaces up and keeps their DHCP leases.
+// Package network brings a node's Ethernet interfaces up, each as its settings say: by DHCP, whose lease is kept, or with an address of its own.
 //
-// Every interface with a carrier is asked for, each on its own; there is no order among them and none is waited for. IPv4 only: what the labs and EC2's
-// default networks speak.
+// Every interface with a carrier is seen to, each on its own; there is no order among them and none is waited for. An interface that is named in the settings and does
+// not come is spoken of. IPv4 only: what the labs and EC2's default networks speak.
 package network
 
 import (
@@ -10,26 +10,40 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"grove/internal/spec"
 )
+
+// Config is what is wanted and who does it.
+type Config struct {
+	Network   spec.Network
+	MTU       func(link string) int // that a person wants for a while; 0: none
+	Links     Links
+	NewClient func() Client
+	Tell      func(Event) // one event at a time
+}
 
 // Event is what happened to an interface, for the agent.
 type Event struct {
 	Kind  Kind
 	Link  string
 	MAC   net.HardwareAddr
-	Lease Lease // Leased
-	Why   string
+	Lease Lease  // Leased
+	About string // Trouble: link, mtu, address
+	Why   string // Trouble: empty when it is over
 }
 
 // Kind of an event.
 type Kind string
 
-// The kinds. Failed says that an attempt was in vain; it goes on.
+// The kinds. Failed says that an attempt at an address was in vain; it goes on. Trouble is beside the address.
 const (
-	Up     Kind = "up" // has a carrier
-	Leased Kind = "leased"
-	Lost   Kind = "lost" // the address is gone
-	Failed Kind = "failed"
+	Up      Kind = "up" // has a carrier
+	Down    Kind = "down"
+	Leased  Kind = "leased"
+	Lost    Kind = "lost" // the address is gone
+	Failed  Kind = "failed"
+	Trouble Kind = "trouble"
 )
 
 // Link is an Ethernet interface.
@@ -37,6 +51,7 @@ type Link struct {
 	Name    string
 	MAC     net.HardwareAddr
 	Carrier bool
+	Gone    bool // the interface itself, such as a USB adapter's
 }
 
 // Links is the kernel's side; Kernel is the true one.
@@ -44,8 +59,13 @@ type Links interface {
 	// Watch sends every Ethernet interface as it is, then again after each change, until ctx ends.
 	Watch(ctx context.Context) (<-chan Link, error)
 	Up(link string) error
+	// Set gives a link this address and route, and no other of their kind.
 	Set(link string, l Lease) error
 	Unset(link string, l Lease) error
+	Has(link string, l Lease) bool
+	SetMTU(link string, mtu int) error
+	// Taken asks whether another machine has the address, and gives its MAC address; nil: nobody.
+	Taken(ctx context.Context, link string, l Lease) (net.HardwareAddr, error)
 }
 
 // Client speaks DHCP on one interface.
@@ -54,105 +74,126 @@ type Client interface {
 	Again(ctx context.Context, link string) (Lease, error) // for the lease that Ask gave last
 }
 
-// Run works until ctx ends. tell is called for one event at a time.
-func Run(ctx context.Context, links Links, newClient func() Client, tell func(Event)) error {
-	seen, err := links.Watch(ctx)
+// missing is how long an interface may take to appear and to have a carrier: a switch that looks for loops lets nothing through for half a minute.
+const missing = 35 * time.Second
+
+// Run works until ctx ends.
+func Run(ctx context.Context, c Config) error {
+	r := run{Config: c, links: map[string]*seen{}, troubles: map[string]string{}}
+	come, err := c.Links.Watch(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the network interfaces: %w", err)
 	}
-	var one sync.Mutex
-	say := func(e Event) {
-		one.Lock()
-		defer one.Unlock()
-		tell(e)
-	}
-	var all sync.WaitGroup
-	defer all.Wait()
-	known, raised := map[string]bool{}, map[string]bool{}
-	for link := range seen {
-		if !raised[link.Name] {
-			raised[link.Name] = true
-			if err := links.Up(link.Name); err != nil {
-				say(Event{Kind: Failed, Link: link.Name, MAC: link.MAC, Why: err.Error()})
-			}
-		}
-		if link.Carrier && !known[link.Name] {
-			known[link.Name] = true
-			say(Event{Kind: Up, Link: link.Name, MAC: link.MAC})
-			all.Go(func() { hold(ctx, links, newClient(), link, say) })
-		}
-	}
-	return context.Cause(ctx)
-}
-
-// hold asks for a lease and renews it, for as long as the node is up.
-func hold(ctx context.Context, links Links, client Client, link Link, say func(Event)) {
-	event := func(kind Kind, l Lease, why string) {
-		say(Event{Kind: kind, Link: link.Name, MAC: link.MAC, Lease: l, Why: why})
-	}
-	for ctx.Err() == nil {
-		lease, err := client.Ask(ctx, link.Name)
-		if err == nil {
-			err = links.Set(link.Name, lease)
-		}
-		if err != nil {
-			event(Failed, Lease{}, err.Error())
-			rest(ctx, time.Second)
-			continue
-		}
-		event(Leased, lease, "")
-		lease, why := keep(ctx, links, client, link.Name, lease, func(l Lease) { event(Leased, l, "") })
-		if ctx.Err() != nil {
-			return // the address stays: mongod goes on without the agent
-		}
-		if err := links.Unset(link.Name, lease); err != nil {
-			why = fmt.Sprintf("%s; %v", why, err)
-		}
-		event(Lost, lease, why)
-	}
-}
-
-// keep renews until the lease has run out: at the server's time, then each half of what is left, as RFC 2131, 4.4.5 has it.
-func keep(ctx context.Context, links Links, client Client, link string, lease Lease, changed func(Lease)) (last Lease, why string) {
-	given, wait := time.Now(), lease.Renew
+	defer r.all.Wait()
+	late := time.NewTimer(missing)
+	defer late.Stop()
 	for {
-		if rest(ctx, wait); ctx.Err() != nil {
-			return lease, ""
-		}
-		fresh, err := client.Again(ctx, link)
-		switch {
-		case err == nil && fresh.Address == lease.Address:
-			given, wait = time.Now(), fresh.Renew
-			if err := links.Set(link, fresh); err != nil {
-				return lease, err.Error()
+		select {
+		case link, more := <-come:
+			if !more {
+				return context.Cause(ctx)
 			}
-			if !same(lease, fresh) {
-				changed(fresh)
-			}
-			lease = fresh
-			continue
-		case err == nil:
-			return lease, fmt.Sprintf("the server gives %s in place of %s", fresh.Address, lease.Address)
+			r.see(ctx, link)
+		case <-late.C:
+			r.late = true
 		}
-		left := lease.Lasts - time.Since(given)
-		if left <= 0 {
-			return lease, fmt.Sprintf("the lease has run out: %v", err)
+		if r.late {
+			r.miss()
 		}
-		wait = min(max(left/2, shortest/2), left)
 	}
 }
 
-// same says that nothing but times differs.
-func same(a, b Lease) bool {
-	a.Lasts, a.Renew, b.Lasts, b.Renew = 0, 0, 0, 0
-	return fmt.Sprint(a) == fmt.Sprint(b)
+// run is Run at work. Only tell may be called from several goroutines.
+type run struct {
+	Config
+	links    map[string]*seen
+	troubles map[string]string // that were told of interfaces that are missing
+	late     bool
+	all      sync.WaitGroup
+	mu       sync.Mutex
 }
 
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+// seen is an interface as it was last.
+type seen struct {
+	Link
+	wake chan struct{}      // the carrier is back
+	end  context.CancelFunc // nil while nobody holds it
+}
+
+func (r *run) tell(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Tell(e)
+}
+
+// see takes in what a link is now.
+func (r *run) see(ctx context.Context, link Link) {
+	before := r.links[link.Name]
+	if link.Gone {
+		r.forget(before)
+		return
 	}
+	if before == nil {
+		before = &seen{Link: Link{Name: link.Name}, wake: make(chan struct{}, 1)}
+		r.links[link.Name] = before
+		if err := r.Links.Up(link.Name); err != nil {
+			r.tell(Event{Kind: Failed, Link: link.Name, MAC: link.MAC, Why: err.Error()})
+		}
+	}
+	had := before.Carrier
+	before.Link = link
+	switch {
+	case link.Carrier && !had:
+		r.tell(Event{Kind: Up, Link: link.Name, MAC: link.MAC})
+		r.hold(ctx, before)
+	case had && !link.Carrier:
+		r.tell(Event{Kind: Down, Link: link.Name, MAC: link.MAC})
+	}
+}
+
+// hold begins to see to a link, or wakes who does.
+func (r *run) hold(ctx context.Context, s *seen) {
+	if s.end != nil {
+		select {
+		case s.wake <- struct{}{}:
+		default: // it has not taken notice of the last time
+		}
+		return
+	}
+	ctx, s.end = context.WithCancel(ctx)
+	in, _ := Wanted(r.Config.Network, s.Link)
+	h := holder{run: r, link: s.Link, want: in, wake: s.wake}
+	r.all.Go(func() { h.hold(ctx) })
+}
+
+func (r *run) forget(s *seen) {
+	if s == nil {
+		return
+	}
+	delete(r.links, s.Name)
+	if s.end != nil {
+		s.end()
+	}
+	r.tell(Event{Kind: Down, Link: s.Name, MAC: s.MAC})
+	r.tell(Event{Kind: Lost, Link: s.Name, MAC: s.MAC, Why: "the interface is gone"})
+}
+
+// miss tells of what should be there and is not, and when it has come.
+func (r *run) miss() {
+	var links []Link
+	for _, s := range r.links {
+		links = append(links, s.Link)
+	}
+	now := Missing(r.Config.Network, links)
+	for name, why := range now {
+		if r.troubles[name] != why {
+			r.tell(Event{Kind: Trouble, Link: name, About: "link", Why: why})
+		}
+	}
+	for name := range r.troubles {
+		if _, still := now[name]; !still {
+			r.tell(Event{Kind: Trouble, Link: name, About: "link"})
+		}
+	}
+	r.troubles = now
 }

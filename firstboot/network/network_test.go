@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"grove/internal/spec"
 )
 
 // wire is a fake of the kernel's side and of the DHCP server, in fake time.
@@ -21,6 +23,12 @@ type wire struct {
 	links []Link
 	given Lease
 	fails func(at time.Duration) error // of the server
+	later []Link                       // a minute after the start
+
+	network  spec.Network
+	mtuFails error
+	has      bool
+	taken    func(at time.Duration) bool
 
 	mu    sync.Mutex
 	begin time.Time
@@ -44,6 +52,18 @@ func (w *wire) Watch(ctx context.Context) (<-chan Link, error) {
 				return
 			}
 		}
+		select {
+		case <-time.After(time.Minute):
+		case <-ctx.Done():
+			return
+		}
+		for _, l := range w.later {
+			select {
+			case out <- l:
+			case <-ctx.Done():
+				return
+			}
+		}
 		<-ctx.Done()
 	}()
 	return out, nil
@@ -51,6 +71,17 @@ func (w *wire) Watch(ctx context.Context) (<-chan Link, error) {
 func (w *wire) Up(link string) error             { w.note("up %s", link); return nil }
 func (w *wire) Set(link string, l Lease) error   { w.note("set %s %s", link, l.Address); return nil }
 func (w *wire) Unset(link string, l Lease) error { w.note("unset %s %s", link, l.Address); return nil }
+func (w *wire) Has(string, Lease) bool           { return w.has }
+func (w *wire) SetMTU(link string, mtu int) error {
+	w.note("mtu %s %d", link, mtu)
+	return w.mtuFails
+}
+func (w *wire) Taken(context.Context, string, Lease) (net.HardwareAddr, error) {
+	if w.taken != nil && w.taken(time.Since(w.begin)) {
+		return net.HardwareAddr{2, 0, 0, 0, 0, 9}, nil
+	}
+	return nil, nil
+}
 
 func (w *wire) Ask(context.Context, string) (Lease, error) {
 	if w.fails != nil {
@@ -68,10 +99,14 @@ func (w *wire) run(t *testing.T, during time.Duration) {
 	w.begin = time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
 	defer cancel()
-	_ = Run(ctx, w, func() Client { return w }, func(e Event) { w.note("%s %s %s", e.Kind, e.Link, e.Why) })
+	_ = Run(ctx, Config{Network: w.network, MTU: func(string) int { return 0 }, Links: w, NewClient: func() Client { return w }, Tell: func(e Event) {
+		if e.Kind != Trouble || e.About == "link" || e.Why != "" { // most say that there is none
+			w.note("%s %s %s", e.Kind, e.Link, e.Why)
+		}
+	}})
 }
 
-func (w *wire) has(t *testing.T, want ...string) {
+func (w *wire) did(t *testing.T, want ...string) {
 	t.Helper()
 	for i := range w.said {
 		w.said[i] = strings.TrimSpace(w.said[i])
@@ -82,7 +117,7 @@ func (w *wire) has(t *testing.T, want ...string) {
 }
 
 func newWire() *wire {
-	return &wire{links: []Link{{"eth1", nil, false}, {"eth0", nil, false}, {"eth0", nil, true}},
+	return &wire{links: []Link{{Name: "eth1"}, {Name: "eth0"}, {Name: "eth0", Carrier: true}},
 		given: Lease{Address: netip.MustParsePrefix("10.5.0.11/24"), Lasts: time.Hour, Renew: 30 * time.Minute}}
 }
 
@@ -90,7 +125,7 @@ func TestLeaseIsTakenAndRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
 		w.run(t, time.Hour+time.Minute)
-		w.has(t, "0 up eth1", "0 up eth0", "0 up eth0", "0 set eth0 10.5.0.11/24", "0 leased eth0", "1800 set eth0 10.5.0.11/24", "3600 set eth0 10.5.0.11/24")
+		w.did(t, "0 up eth1", "0 up eth0", "0 up eth0", "0 set eth0 10.5.0.11/24", "0 leased eth0", "1800 set eth0 10.5.0.11/24", "3600 set eth0 10.5.0.11/24")
 	})
 }
 
@@ -105,7 +140,7 @@ func TestServerThatIsLateIsAskedAgain(t *testing.T) {
 			return nil
 		}
 		w.run(t, time.Minute)
-		w.has(t, "0 up eth0", "0 up eth0", "0 failed eth0 no answer", "1 failed eth0 no answer", "2 set eth0 10.5.0.11/24", "2 leased eth0")
+		w.did(t, "0 up eth0", "0 up eth0", "0 failed eth0 no answer", "1 failed eth0 no answer", "2 set eth0 10.5.0.11/24", "2 leased eth0")
 	})
 }
 
@@ -125,7 +160,7 @@ func TestAddressIsGivenUpWhenTheLeaseHasRunOut(t *testing.T) {
 		for at := 3600; at < 3605; at++ {
 			want = append(want, fmt.Sprintf("%d failed eth0 no answer", at))
 		}
-		w.has(t, append(want, "3605 set eth0 10.5.0.11/24", "3605 leased eth0", "5405 set eth0 10.5.0.11/24")...)
+		w.did(t, append(want, "3605 set eth0 10.5.0.11/24", "3605 leased eth0", "5405 set eth0 10.5.0.11/24")...)
 	})
 }
 
@@ -139,7 +174,7 @@ func TestAnotherAddressTakesThePlaceOfTheFirst(t *testing.T) {
 			w.given.Address = netip.MustParsePrefix("10.5.0.12/24")
 		})
 		w.run(t, 40*time.Minute)
-		w.has(t, "0 up eth0", "0 up eth0", "0 set eth0 10.5.0.11/24", "0 leased eth0", "1800 unset eth0 10.5.0.11/24",
+		w.did(t, "0 up eth0", "0 up eth0", "0 set eth0 10.5.0.11/24", "0 leased eth0", "1800 unset eth0 10.5.0.11/24",
 			"1800 lost eth0 the server gives 10.5.0.12/24 in place of 10.5.0.11/24", "1800 set eth0 10.5.0.12/24", "1800 leased eth0")
 	})
 }
@@ -155,10 +190,11 @@ func TestLeaseIsRead(t *testing.T) {
 	}
 	whole := ack(dhcpv4.WithNetmask(net.CIDRMask(24, 32)), dhcpv4.WithRouter(net.IPv4(10, 5, 0, 1)), dhcpv4.WithDNS(net.IPv4(10, 5, 0, 1), net.IPv4zero),
 		dhcpv4.WithOption(dhcpv4.OptHostName("db1")), dhcpv4.WithOption(dhcpv4.OptDomainName("lab.internal")), dhcpv4.WithLeaseTime(7200),
-		dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, []byte{0x23, 0x29}))
+		dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, []byte{0x23, 0x29}), dhcpv4.WithOption(dhcpv4.OptNTPServers(net.IPv4(10, 5, 0, 1))))
 	router := netip.MustParseAddr("10.5.0.1")
 	got, err := read(whole)
-	want := Lease{netip.MustParsePrefix("10.5.0.11/24"), router, []netip.Addr{router}, []string{"lab.internal"}, "db1", 9001, 2 * time.Hour, time.Hour}
+	want := Lease{Address: netip.MustParsePrefix("10.5.0.11/24"), Router: router, DNS: []netip.Addr{router}, NTP: []netip.Addr{router}, Search: []string{"lab.internal"},
+		Hostname: "db1", MTU: 9001, Lasts: 2 * time.Hour, Renew: time.Hour}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

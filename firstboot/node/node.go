@@ -1,11 +1,12 @@
 // Package node makes one node of many: it finds node.yaml, checks it, and decides the name and the small files of /etc that follow from it.
+//
+// It is called once, and again for what follows from the network. On EC2 node.yaml may be the instance's user data.
 package node
 
 import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,11 +29,18 @@ type Found struct {
 }
 
 // Look asks the sources in their order; the first that has something wins, even if what it has is faulty: the next one would be a surprise. What could not
-// be looked at comes as an error, beside what was found. root is where /sys and /proc are.
-func Look(machine host.Machine, root string, medium disk.Medium) (Found, error) {
+// be looked at comes as an error, beside what was found. root is where /sys and /proc are. cloud is the cloud's source, nil where there is none; it may take its time.
+func Look(machine host.Machine, root string, medium disk.Medium, cloud func() ([]byte, error)) (Found, error) {
 	data, err := bootPartition(machine, root, medium)
 	if data != nil {
 		return read("boot partition", spec.NodeFile, data), nil
+	}
+	if cloud != nil {
+		data, cloudErr := cloud()
+		if data != nil {
+			return read("EC2 user data", "user data", data), err
+		}
+		err = errors.Join(err, cloudErr)
 	}
 	blob, blobErr := os.ReadFile(root + "/sys/firmware/qemu_fw_cfg/by_name/" + spec.NodeBlob + "/raw")
 	if blobErr == nil {
@@ -115,32 +123,4 @@ func Name(found Found, dhcp string, mac net.HardwareAddr) (name, from string) {
 		return fmt.Sprintf("grove-%x", []byte(mac[len(mac)-3:])), "MAC address"
 	}
 	return "grove", "no network"
-}
-
-// Hosts is /etc/hosts. The node's name stands for the address at which others see it: mongod compares it with the members of its set.
-func Hosts(name string, address netip.Addr) string {
-	text := "127.0.0.1 localhost\n::1 localhost\n"
-	if name == "" {
-		return text
-	}
-	names := name
-	if short, _, dotted := strings.Cut(name, "."); dotted {
-		names += " " + short
-	}
-	if !address.IsValid() {
-		return text + "127.0.1.1 " + names + "\n"
-	}
-	return text + address.String() + " " + names + "\n"
-}
-
-// Resolv is /etc/resolv.conf.
-func Resolv(servers []netip.Addr, search []string) string {
-	var b strings.Builder
-	for _, s := range servers[:min(3, len(servers))] { // the C library reads three
-		fmt.Fprintf(&b, "nameserver %s\n", s)
-	}
-	if len(search) > 0 {
-		fmt.Fprintf(&b, "search %s\n", strings.Join(search, " "))
-	}
-	return b.String()
 }

@@ -32,7 +32,7 @@ func TestFirstSourceWins(t *testing.T) {
 			if c.blob != "" {
 				put(t, root, blob, c.blob)
 			}
-			got, err := Look(&host.FakeMachine{}, root, disk.Medium{})
+			got, err := Look(&host.FakeMachine{}, root, disk.Medium{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,10 +89,12 @@ func TestHostnames(t *testing.T) {
 func TestFilesOfEtc(t *testing.T) {
 	address := netip.MustParseAddr("10.5.0.11")
 	for got, want := range map[string]string{
-		Hosts("", netip.Addr{}):            "127.0.0.1 localhost\n::1 localhost\n",
-		Hosts("db1", netip.Addr{}):         "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 db1\n",
-		Hosts("db1.lab.internal", address): "127.0.0.1 localhost\n::1 localhost\n10.5.0.11 db1.lab.internal db1\n",
-		Resolv(nil, nil):                   "",
+		Hosts("", netip.Addr{}, nil):            "127.0.0.1 localhost\n::1 localhost\n",
+		Hosts("db1", netip.Addr{}, nil):         "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 db1\n",
+		Hosts("db1.lab.internal", address, nil): "127.0.0.1 localhost\n::1 localhost\n10.5.0.11 db1.lab.internal db1\n",
+		Hosts("db1.lab.internal", address, map[string]string{"db3": "10.5.0.13", "db2": "10.5.0.12", "db1": "10.5.0.99", "localhost": "10.5.0.99"}): "127.0.0.1 localhost\n" +
+			"::1 localhost\n10.5.0.11 db1.lab.internal db1\n10.5.0.12 db2\n10.5.0.13 db3\n",
+		Resolv(nil, nil): "",
 		Resolv([]netip.Addr{address, address, address, address}, []string{"lab.internal", "x"}): strings.Repeat("nameserver 10.5.0.11\n", 3) + "search lab.internal x\n",
 	} {
 		if got != want {

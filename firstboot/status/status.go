@@ -30,6 +30,8 @@ type Status struct {
 	Mongod    Mongod   `json:"mongod"`
 	State     State    `json:"state"`
 	Storage   Storage  `json:"storage"`
+	Network   Network  `json:"network"`
+	Clock     Clock    `json:"clock"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well
 	Updated   float64  `json:"updated"`
 }
@@ -70,6 +72,8 @@ func Write(file string, s Status) error {
 		s.Problems = []string{}
 	}
 	s.Storage.fill()
+	s.Network.fill()
+	s.Clock.fill()
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
