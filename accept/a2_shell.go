@@ -19,10 +19,10 @@ import (
 func shell(ctx context.Context, l *lab.Lab, node, command string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no answer within a minute"))
 	defer cancel()
-	if err := l.Type(node, `echo "<<"":"; `+command+`; echo ">>"":$?"`); err != nil {
+	if err := l.Type(node, `echo "<<"":"; `+command+`; echo ">>"":$?;"`); err != nil {
 		return "", err
 	}
-	found, err := l.Expect(ctx, node, regexp.MustCompile(`(?s)<<:\n(.*?)>>:(\d+)\n`))
+	found, err := l.Expect(ctx, node, regexp.MustCompile(`(?s)<<:\n(.*?)>>:(\d+);`))
 	if err != nil {
 		return "", fmt.Errorf("type %q: %w", command, err)
 	}

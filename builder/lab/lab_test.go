@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -36,6 +37,11 @@ func sector(t *testing.T, code []byte) Image {
 		t.Fatal(err)
 	}
 	return Image{Name: "sector", Path: path, Lab: spec.Lab{Machine: "q35", CPU: "max", CPUs: 1, Memory: 64 * size.MiB, Disk: 4 * size.MiB}}
+}
+
+// lame is a guest that says what a kernel says when the emulator has spoilt it.
+func lame(code []byte) []byte {
+	return bytes.Replace(code, []byte("grove 0.50 init: one sector"), []byte("Oops: int3: 0000 [#1] PREE\n"), 1)
 }
 
 // seen collects events.
@@ -209,6 +215,7 @@ func TestFaultsOfABootAreFound(t *testing.T) {
 		want   string
 	}{
 		{"a kernel panic", guest, Config{}, "!", "node1: kernel panic: Kernel panic - not syncing: asked to; see "},
+		{"a kernel that the emulator spoils each time", lame(guest), Config{Silence: 5 * time.Second}, "", "node1: nothing on the console for 5 s; last: \"Oops: int3: "},
 		{"a restart that nobody asked for", guest, Config{}, "@", "node1: the node restarted by itself; last on its console: "},
 		{"nothing to boot, by BIOS", nil, Config{}, "", "node1: the BIOS found nothing to boot: No bootable device."},
 		{"nothing to boot, by UEFI", nil, Config{Firmware: "uefi"}, "", "node1: the UEFI firmware found nothing to boot: "},
@@ -232,6 +239,17 @@ func TestFaultsOfABootAreFound(t *testing.T) {
 				t.Errorf("got %+v; want it failed", s)
 			}
 		})
+	}
+}
+
+func TestABootThatTheEmulatorSpoilsBeginsAnewThreeTimes(t *testing.T) {
+	var s seen
+	l := up(t, Config{Image: sector(t, lame(guest)), Silence: 5 * time.Second, See: s.see})
+	if err := l.Wait(within(t, time.Minute)); err == nil {
+		t.Error("want a fault in the end")
+	}
+	if got, want := s.topics("node1"), "power power power power fault"; got != want {
+		t.Errorf("got the events %q; want %q", got, want)
 	}
 }
 

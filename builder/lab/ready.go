@@ -102,6 +102,9 @@ func (n *node) blame(b *boot.Boot) error {
 // heard is called for every line of the console.
 func (n *node) heard(at time.Duration, text string) {
 	n.consider(text)
+	if p := n.current(); p.boot.Spoilt(text) {
+		n.watch.Go(func() { n.beginAnew(p, at) })
+	}
 	line, ours, fault := n.current().boot.Hear(at, text)
 	if ours {
 		n.tell(at, line.Topic, line.Text)
@@ -109,6 +112,18 @@ func (n *node) heard(at time.Duration, text string) {
 	if fault != nil {
 		n.tell(at, "fault", fault.Error())
 	}
+}
+
+// beginAnew presses the reset button.
+func (n *node) beginAnew(p *power, at time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectWithin)
+	defer cancel()
+	if err := p.monitor.Reset(ctx); err != nil {
+		n.tell(at, "fault", err.Error())
+		return
+	}
+	p.boot.Anew() // what the kernel still said is read by now, and the next one has not begun to speak
+	n.tell(at, "power", "reset: QEMU let a processor run code of the kernel that another was changing, which no real one does")
 }
 
 // heardBelow is called for every line of the BIOS. It speaks before the console is in use.

@@ -133,6 +133,24 @@ func TestTheFirstFaultCounts(t *testing.T) {
 	}
 }
 
+func TestABootThatTheEmulatorSpoilsIsNoFault(t *testing.T) {
+	b := New()
+	spoilt := b.Spoilt("[    2.78] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI")
+	_, _, panics := b.Hear(s, "[    2.80] Kernel panic - not syncing: Fatal exception in interrupt")
+	if !spoilt || panics != nil {
+		t.Fatalf("got %v and the fault %v; want it spoilt, and no fault", spoilt, panics)
+	}
+	b.Anew()
+	if _, _, panics := b.Hear(2*s, "[    2.80] Kernel panic - not syncing: VFS"); panics == nil {
+		t.Error("a panic after the reset is no fault; want one")
+	}
+	b = New()
+	b.Hear(s, "grove 0.50 init: hello")
+	if b.Spoilt("[    9.0] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI") {
+		t.Error("a node that has begun to work is reset; want it left alone")
+	}
+}
+
 func TestAnEndIsAFaultUnlessAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -134,6 +134,23 @@ func (m *Monitor) PowerButton(ctx context.Context) error {
 	return m.ask(ctx, "system_powerdown", nil)
 }
 
+// Reset presses the reset button. A QEMU that was started with -no-reboot would end by it, as by the guest's own restart; so does one in which SeaBIOS, after a reset, asks
+// for another that reaches all devices. For a second it is let restart.
+func (m *Monitor) Reset(ctx context.Context) error {
+	if err := m.ask(ctx, "set-action", map[string]any{"reboot": "reset"}); err != nil {
+		return err
+	}
+	if err := m.ask(ctx, "system_reset", nil); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Second):
+	case <-m.ended:
+	case <-ctx.Done():
+	}
+	return m.ask(ctx, "set-action", map[string]any{"reboot": "shutdown"})
+}
+
 // Reason is why QEMU ended, in its own words: guest-shutdown, guest-reset, guest-panic, host-signal, or "" when it never said. It waits for the connection's
 // end and is asked after QEMU's.
 func (m *Monitor) Reason() string {
