@@ -26,7 +26,7 @@ func (c Config) complete() (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("find the image: %w", err)
 	}
-	return c, errors.Join(c.fits(size.Size(info.Size())), c.names(), c.programs())
+	return c, errors.Join(c.fits(size.Size(info.Size())), c.names(), c.dates(), c.programs())
 }
 
 func or[T comparable](value, otherwise T) T {
@@ -58,14 +58,28 @@ func (c Config) names() error {
 		return fmt.Errorf("have %d nodes, want 1 to %d", n, network.Seats)
 	}
 	seen := map[string]bool{}
-	for _, p := range c.Nodes {
-		if !hostname.MatchString(p.Hostname) {
-			return fmt.Errorf("node %q: want a hostname of a-z, 0-9 and -, at most 63 long", p.Hostname)
+	for i, p := range c.Nodes {
+		name := or(at(c.Names, i), p.Hostname)
+		for _, word := range []string{name, p.Hostname} {
+			if !hostname.MatchString(word) {
+				return fmt.Errorf("node %q: want a hostname of a-z, 0-9 and -, at most 63 long", word)
+			}
 		}
-		if seen[p.Hostname] {
-			return fmt.Errorf("two nodes are called %q", p.Hostname)
+		if seen[name] {
+			return fmt.Errorf("two nodes are called %q", name)
 		}
-		seen[p.Hostname] = true
+		seen[name] = true
+	}
+	return nil
+}
+
+func (c Config) dates() error {
+	for _, date := range c.Dates {
+		_, day := time.Parse(time.DateOnly, date)
+		_, whole := time.Parse("2006-01-02T15:04:05", date)
+		if date != "" && day != nil && whole != nil {
+			return fmt.Errorf("date of a node: have %q, want one such as 1970-01-01 or 2026-05-01T12:00:00", date)
+		}
 	}
 	return nil
 }

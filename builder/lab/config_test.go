@@ -33,6 +33,12 @@ func TestALabThatCannotStartSaysWhy(t *testing.T) {
 		{"a disk that the image does not fit on", func(c *Config) { c.Image.Lab.Disk = 512 * size.KiB }, "disk of 512 KiB is smaller than the image, 1 MiB"},
 		{"no nodes", func(c *Config) { c.Nodes = nil }, "have 0 nodes, want 1 to 200"},
 		{"twins", func(c *Config) { c.Nodes = append(c.Nodes, c.Nodes...) }, `two nodes are called "node1"`},
+		{"twins that the lab tells apart", func(c *Config) { c.Nodes, c.Names = append(c.Nodes, c.Nodes...), []string{"", "node2"} }, ""},
+		{"two nodes with one name in the lab", func(c *Config) {
+			c.Nodes, c.Names = append(c.Nodes, spec.Personal{Hostname: "node2"}), []string{"", "node1"}
+		}, `two nodes are called "node1"`},
+		{"dates", func(c *Config) { c.Dates = []string{"1970-01-01", "2026-05-01T12:00:00", ""} }, ""},
+		{"a date that is none", func(c *Config) { c.Dates = []string{"", "1970"} }, `date of a node: have "1970", want one such as 1970-01-01`},
 		{"a name with a folder in it", func(c *Config) { c.Nodes = []spec.Personal{{Hostname: "../a"}} }, `node "../a": want a hostname`},
 		{"no QEMU", func(c *Config) { c.Host = &blind{} }, "find qemu-system-x86_64: it is not in PATH; run scripts/setup-host"},
 	} {

@@ -40,6 +40,9 @@ type Config struct {
 	Firmware string          // bios or uefi; bios
 	Bus      string          // of the disk that they boot from: virtio or nvme; virtio
 	Disks    [][]bay.Disk    // beside it, of each node; none
+	Names    []string        // of the nodes, in the lab and at its name server; their hostnames
+	Dates    []string        // that the nodes' hardware clocks show at power-on: 1970-01-01, or with a time 2026-05-01T12:00:00; this machine's
+	Network  network.Offers  // what they find on it; all is well
 	Dir      string          // where the lab makes its folder; made if missing
 	Boot     time.Duration   // longest time to mongod's answer, times the number of nodes; 120 s
 	Silence  time.Duration   // longest time without a word on the console before that; 60 s
@@ -89,10 +92,10 @@ func (l *Lab) up(ctx context.Context) error {
 	}
 	var seats []network.Seat
 	for i, p := range l.config.Nodes {
-		seats = append(seats, network.At(i, p.Hostname))
+		seats = append(seats, network.At(i, or(at(l.config.Names, i), p.Hostname)))
 	}
 	var err error
-	if l.network, err = network.New(seats); err != nil {
+	if l.network, err = network.New(seats, l.config.Network); err != nil {
 		return err
 	}
 	see := l.oneByOne()
@@ -130,6 +133,14 @@ func (l *Lab) makeFolders() (err error) {
 
 func (l *Lab) everOn() bool {
 	return slices.ContainsFunc(l.nodes, func(n *node) bool { return n.current() != nil })
+}
+
+// at is the text at a place, "" beyond the end.
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
 }
 
 // oneByOne keeps the caller's See from being entered twice at once.

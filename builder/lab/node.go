@@ -116,7 +116,7 @@ func (n *node) describe() (qemu.Machine, error) {
 	kind := n.config.Image.Lab
 	m := qemu.Machine{
 		Name: n.seat.Name, Type: kind.Machine, CPU: kind.CPU, CPUs: kind.CPUs, Memory: kind.Memory,
-		Bus: n.config.Bus, Disk: n.path(".qcow2"), MAC: n.seat.MAC,
+		Bus: n.config.Bus, Disk: n.path(".qcow2"), MAC: n.seat.MAC, Date: at(n.config.Dates, n.number),
 		Paths: qemu.Paths{Console: n.socket("con"), Monitor: n.socket("mon"), Network: n.socket("net"), Firmware: n.socket("bios")},
 		Blobs: []qemu.Blob{{Name: spec.NodeBlob, File: n.path(".node.yaml")}},
 	}

@@ -3,7 +3,7 @@
 //
 // It is put together from the pieces of gvisor-tap-vsock and not by its virtualnetwork.New, because that one dials out to wherever a guest wants to
 // go. Here nothing leads outside: a packet to a stranger is dropped and an unknown name does not exist, so a boot in the lab depends on nothing but the
-// image. IPv4 only. The DHCP server sends address, gateway, resolver, search list and MTU, but no hostname.
+// image. IPv4 only. The gateway is DHCP, name and time server in one; what it offers can be spoilt, to see what nodes make of it.
 package network
 
 import (
@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/containers/gvisor-tap-vsock/pkg/services/dhcp"
 	"github.com/containers/gvisor-tap-vsock/pkg/services/dns"
 	"github.com/containers/gvisor-tap-vsock/pkg/tap"
 	"github.com/containers/gvisor-tap-vsock/pkg/types"
@@ -37,8 +36,30 @@ const (
 	subnet     = "10.5.0.0/24"
 	gateway    = "10.5.0.1"
 	gatewayMAC = "5a:94:ef:e4:0c:dd"
-	mtu        = 1500
 )
+
+// Offers is what the network has for its nodes. The zero value is a well-kept one: DHCP, names, a right clock, jumbo frames for who wants them.
+type Offers struct {
+	DHCPSilent bool          // nobody gives addresses
+	NTPSilent  bool          // the gateway does not know the time
+	NTPUntold  bool          // DHCP says of no time server (option 42)
+	Ahead      time.Duration // of the gateway's clock to this machine's
+	MTU        int           // that DHCP says; 1500
+	Carries    int           // the largest packet that gets through; 9216
+}
+
+// The usual numbers: of Ethernet, and of the jumbo frames of most switches.
+const usualMTU, jumboMTU = 1500, 9216
+
+func (o Offers) complete() Offers {
+	if o.MTU == 0 {
+		o.MTU = usualMTU
+	}
+	if o.Carries == 0 {
+		o.Carries = jumboMTU
+	}
+	return o
+}
 
 // Seats is how many nodes fit.
 const Seats = 200
@@ -57,26 +78,28 @@ func At(number int, name string) Seat {
 
 // Network is a running switch.
 type Network struct {
-	stack *stack.Stack
-	ports *tap.Switch
-	end   chan struct{} // closed with the network
-	all   sync.WaitGroup
-	ends  []io.Closer // closed last first
+	offers Offers
+	stack  *stack.Stack
+	ports  *tap.Switch
+	end    chan struct{} // closed with the network
+	all    sync.WaitGroup
+	ends   []io.Closer // closed last first
 }
 
 // New starts a network for these seats. Close ends it.
-func New(seats []Seat) (*Network, error) {
+func New(seats []Seat, offers Offers) (*Network, error) {
+	offers = offers.complete()
 	// The library logs every node that is switched off as an error on the standard logger; what is worth knowing the lab says itself.
 	logrus.SetOutput(io.Discard)
-	link, err := tap.NewLinkEndpoint(false, mtu, gatewayMAC, gateway, nil)
+	link, err := tap.NewLinkEndpoint(false, uint32(offers.Carries), gatewayMAC, gateway, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make the lab's gateway: %w", err)
 	}
-	n := &Network{ports: tap.NewSwitch(false), end: make(chan struct{})}
+	n := &Network{offers: offers, ports: tap.NewSwitch(false), end: make(chan struct{})}
 	link.Connect(n.ports)
-	n.ports.Connect(link)
+	n.ports.Connect(narrow{link, offers.Carries})
 	if n.stack, err = newStack(link); err == nil {
-		err = errors.Join(n.serveDHCP(seats), n.serveNames(seats))
+		err = errors.Join(n.serveDHCP(seats), n.serveNames(seats), n.serveTime())
 	}
 	if err != nil {
 		n.Close()
@@ -111,26 +134,6 @@ func newStack(link stack.LinkEndpoint) (*stack.Stack, error) {
 }
 
 func address(ip string) tcpip.Address { return tcpip.AddrFrom4Slice(net.ParseIP(ip).To4()) }
-
-func (n *Network) serveDHCP(seats []Seat) error {
-	_, cidr, err := net.ParseCIDR(subnet)
-	if err != nil {
-		return err
-	}
-	pool := tap.NewIPPool(cidr)
-	pool.Reserve(net.ParseIP(gateway), gatewayMAC)
-	for _, s := range seats {
-		pool.Reserve(net.ParseIP(s.IP), s.MAC)
-	}
-	config := &types.Configuration{MTU: mtu, Subnet: subnet, GatewayIP: gateway, DNSSearchDomains: []string{Domain}}
-	server, err := dhcp.New(config, n.stack, pool)
-	if err != nil {
-		return fmt.Errorf("DHCP: %w", err)
-	}
-	n.ends = append(n.ends, server.Underlying)
-	n.all.Go(func() { server.Serve() }) // ends with an error when closed
-	return nil
-}
 
 func (n *Network) serveNames(seats []Seat) error {
 	at := tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 53}

@@ -39,7 +39,7 @@ func plug(t *testing.T, n *Network, seat Seat) *computer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := channel.New(256, mtu, tcpip.LinkAddress(mac))
+	link := channel.New(256, jumboMTU, tcpip.LinkAddress(mac))
 	s := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
@@ -137,7 +137,7 @@ func start(t *testing.T, names ...string) (*Network, []Seat) {
 	for i, name := range names {
 		seats = append(seats, At(i, name))
 	}
-	n, err := New(seats)
+	n, err := New(seats, Offers{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,34 @@ import (
 	"context"
 	"net"
 
+	"github.com/containers/gvisor-tap-vsock/pkg/tap"
 	"github.com/containers/gvisor-tap-vsock/pkg/types"
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
 // frames is how many Ethernet frames wait for a node before more are dropped, as a real switch would.
 const frames = 1024
 
+// Bytes before a packet: QEMU's length of the frame, Ethernet's header.
+const lengthBytes, etherBytes = 4, 14
+
+// narrow is the gateway at a port that takes no larger packets than the others.
+type narrow struct {
+	tap.VirtualDevice
+	most int
+}
+
+// DeliverNetworkPacket takes a packet without its Ethernet header.
+func (n narrow) DeliverNetworkPacket(protocol tcpip.NetworkProtocolNumber, packet *stack.PacketBuffer) {
+	if packet.Size() <= n.most {
+		n.VirtualDevice.DeliverNetworkPacket(protocol, packet)
+	}
+}
+
 // Plug connects the cable of a node: the stream of a QEMU `-netdev stream`. It returns at once; the port ends with the connection.
 func (n *Network) Plug(conn net.Conn) {
-	p := &port{Conn: conn, queue: make(chan []byte, frames), end: make(chan struct{})}
+	p := &port{Conn: conn, most: lengthBytes + etherBytes + n.offers.Carries, queue: make(chan []byte, frames), end: make(chan struct{})}
 	n.all.Go(p.send)
 	n.all.Go(func() {
 		defer close(p.end)
@@ -32,12 +51,16 @@ func (n *Network) Plug(conn net.Conn) {
 // So Write only queues and never fails; the port ends when its reading side does.
 type port struct {
 	net.Conn
+	most  int
 	queue chan []byte
 	end   chan struct{}
 }
 
-// Write takes one whole frame with its length before it. The switch makes a new slice for each.
+// Write takes one whole frame with its length before it. The switch makes a new slice for each. One that is too large is dropped, as a real switch would.
 func (p *port) Write(frame []byte) (int, error) {
+	if len(frame) > p.most {
+		return len(frame), nil
+	}
 	select {
 	case p.queue <- frame:
 	default: // full: dropped

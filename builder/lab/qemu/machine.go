@@ -26,7 +26,8 @@ type Machine struct {
 	USB    bool   // a USB host, even if no disk needs it yet
 	Disks  []Disk
 	MAC    string
-	Paths  // of the sockets that QEMU connects to
+	Date   string // that the hardware's clock shows at power-on, in UTC; empty: this machine's
+	Paths         // of the sockets that QEMU connects to
 	Blobs  []Blob
 }
 
@@ -48,6 +49,9 @@ func (m Machine) Args() []string {
 		"-machine", m.Type, "-accel", "tcg,thread=multi", "-cpu", m.CPU,
 		"-smp", fmt.Sprint(m.CPUs), "-m", fmt.Sprintf("%dM", int64(m.Memory/size.MiB)),
 		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
+	}
+	if m.Date != "" {
+		args = append(args, "-rtc", "base="+quote(m.Date))
 	}
 	args = append(args, m.firmware()...)
 	args = append(args, m.data()...)

@@ -24,6 +24,7 @@ func machine() Machine {
 
 func TestGoldenCommandLines(t *testing.T) {
 	bios, uefi := machine(), machine()
+	bios.Date = "1970-01-01"
 	uefi.Bus, uefi.UEFI = "nvme", &UEFI{Code: "/fw/CODE.fd", Vars: "/lab/node1.vars.fd"}
 	every := machine()
 	every.Ports, every.Port, every.USB = 4, 2, true
