@@ -76,11 +76,12 @@ func (Kernel) Set(name string, l Lease) error {
 	if err != nil {
 		return fmt.Errorf("set the address of %s: %w", name, err)
 	}
-	if err := netlink.AddrReplace(link, address(l)); err != nil {
-		return fmt.Errorf("give %s the address %s: %w", name, l.Address, err)
-	}
+	// In this order: the kernel takes an address away together with the first one of its network.
 	if err := only(link, l.Address); err != nil {
 		return err
+	}
+	if err := netlink.AddrReplace(link, address(l)); err != nil {
+		return fmt.Errorf("give %s the address %s: %w", name, l.Address, err)
 	}
 	_ = probe.Announce(name, l.Address.Addr()) // who does not hear it finds out by itself, later
 	return route(link, l)
