@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,16 +115,26 @@ func (n *node) heard(at time.Duration, text string) {
 	}
 }
 
-// beginAnew presses the reset button.
+// beginAnew presses the reset button. What the kernel still says of it comes at once, the next kernel's first word not within a second.
 func (n *node) beginAnew(p *power, at time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectWithin)
 	defer cancel()
-	if err := p.monitor.Reset(ctx); err != nil {
-		n.tell(at, "fault", err.Error())
-		return
-	}
-	p.boot.Anew() // what the kernel still said is read by now, and the next one has not begun to speak
+	err := p.monitor.Reset(ctx)
+	n.rest(p, 100*time.Millisecond)
+	p.boot.Anew()
 	n.tell(at, "power", "reset: QEMU let a processor run code of the kernel that another was changing, which no real one does")
+	n.rest(p, time.Second)
+	if err = errors.Join(err, p.monitor.NoReboot(ctx)); err != nil && !boot.Is(p.boot.Ended()) {
+		n.tell(at, "fault", err.Error())
+	}
+}
+
+// rest waits while the machine is on.
+func (n *node) rest(p *power, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-p.boot.Ended():
+	}
 }
 
 // heardBelow is called for every line of the BIOS. It speaks before the console is in use.

@@ -134,20 +134,17 @@ func (m *Monitor) PowerButton(ctx context.Context) error {
 	return m.ask(ctx, "system_powerdown", nil)
 }
 
-// Reset presses the reset button. A QEMU that was started with -no-reboot would end by it, as by the guest's own restart; so does one in which SeaBIOS, after a reset, asks
-// for another that reaches all devices. For a second it is let restart.
+// Reset presses the reset button. A QEMU that was started with -no-reboot would end by it, as by the guest's own restart, so that is off from then on until NoReboot: after a
+// reset SeaBIOS asks for another one, which reaches all devices.
 func (m *Monitor) Reset(ctx context.Context) error {
 	if err := m.ask(ctx, "set-action", map[string]any{"reboot": "reset"}); err != nil {
 		return err
 	}
-	if err := m.ask(ctx, "system_reset", nil); err != nil {
-		return err
-	}
-	select {
-	case <-time.After(time.Second):
-	case <-m.ended:
-	case <-ctx.Done():
-	}
+	return m.ask(ctx, "system_reset", nil)
+}
+
+// NoReboot lets QEMU end when the guest restarts by itself.
+func (m *Monitor) NoReboot(ctx context.Context) error {
 	return m.ask(ctx, "set-action", map[string]any{"reboot": "shutdown"})
 }
 
