@@ -63,7 +63,7 @@ type Mount struct {
 	Options              []string // noexec, ..., and the file system's own; nil: noatime, nodev, nosuid
 }
 
-// Daemon is a program that stays. It inherits the limits that PID 1 has set.
+// Daemon is a program that stays. It inherits the limits that PID 1 has set, but for its own.
 type Daemon struct {
 	Path     string
 	Args     []string // without the program's own name
@@ -71,6 +71,7 @@ type Daemon struct {
 	Output   string   // file that standard output and standard error are added to
 	UID, GID int
 	OOMScore int // -1000 (never killed for memory) to 1000
+	Limits   []Limit
 }
 
 // Running is a process, told from a later one of the same number by its start.

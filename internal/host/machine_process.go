@@ -23,9 +23,13 @@ func (Real) Spawn(d Daemon) (Running, error) {
 		return Running{}, err
 	}
 	defer out.Close()
-	pid, err := syscall.ForkExec(d.Path, append([]string{d.Path}, d.Args...), &syscall.ProcAttr{
-		Dir: "/", Env: d.Env, Files: []uintptr{in.Fd(), out.Fd(), out.Fd()},
-		Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(d.UID), Gid: uint32(d.GID)}},
+	var pid int
+	err = withLimits(d.Limits, func() (err error) {
+		pid, err = syscall.ForkExec(d.Path, append([]string{d.Path}, d.Args...), &syscall.ProcAttr{
+			Dir: "/", Env: d.Env, Files: []uintptr{in.Fd(), out.Fd(), out.Fd()},
+			Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(d.UID), Gid: uint32(d.GID)}},
+		})
+		return err
 	})
 	if err != nil {
 		return Running{}, fmt.Errorf("start %s: %w", d.Path, err)
