@@ -15,7 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"grove/firstboot/clock"
 	"grove/firstboot/disk"
+	"grove/firstboot/lend"
 	"grove/firstboot/network"
 	"grove/firstboot/node"
 	"grove/firstboot/provision"
@@ -41,8 +43,8 @@ type Agent struct {
 	page    page
 	naming  naming
 	settled settled
-	lending lending
-	timing  *timing
+	lending *lend.Lending
+	clock   *clock.Site
 	places  mongoconf.Places
 	site    *provision.Site
 }
@@ -60,7 +62,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lend, a.askNeighbours, a.keepTime} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
@@ -91,7 +93,6 @@ func (a *Agent) begin() error {
 	a.page = page{agent: a}
 	a.settled.known = make(chan struct{})
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
-	a.timing = newTiming()
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)
@@ -108,6 +109,9 @@ func (a *Agent) begin() error {
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})
+	a.openClock()
+	a.lending = &lend.Lending{Root: a.Root, Uptime: a.uptime, SetMTU: a.Links.SetMTU, Node: tongue{a, "network"}}
+	a.lending.Open()
 	if err := writeUsers(a.Root); err != nil {
 		a.page.problem("users", err.Error())
 	}

@@ -34,7 +34,7 @@ type bench struct {
 	root    string
 	machine *host.FakeMachine
 	agent   *Agent
-	wire    neighbours
+	wire    others
 	console bytes.Buffer
 	mu      sync.Mutex
 	ended   chan error

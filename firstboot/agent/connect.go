@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"grove/firstboot/clock"
+	"grove/firstboot/lend"
 	"grove/firstboot/network"
 	"grove/firstboot/network/probe"
 	"grove/firstboot/status"
@@ -27,7 +25,6 @@ type Wire struct {
 
 // connect keeps the network. On EC2, where node.yaml may come over it, it begins with the recipe's.
 func (a *Agent) connect(ctx context.Context) {
-	a.lending.load(a)
 	early, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
@@ -46,7 +43,7 @@ func (a *Agent) connect(ctx context.Context) {
 }
 
 func (a *Agent) network(ctx context.Context, n spec.Network) {
-	err := network.Run(ctx, network.Config{Network: n, MTU: a.lending.of, Links: a.Links, NewClient: a.NewClient, Tell: a.tellNetwork})
+	err := network.Run(ctx, network.Config{Network: n, MTU: a.lending.Of, Links: a.Links, NewClient: a.NewClient, Tell: a.tellNetwork})
 	if ctx.Err() == nil {
 		a.page.problem("network", fmt.Sprint(err))
 		a.say("network", "%v", err)
@@ -122,7 +119,7 @@ func (a *Agent) showLink(e network.Event) {
 			at, links = len(links), append(links, status.Link{Name: e.Link})
 		}
 		l := &links[at]
-		l.MAC, l.MTU = e.MAC.String(), a.mtuOf(e.Link)
+		l.MAC, l.MTU = e.MAC.String(), lend.MTU(a.Root, e.Link)
 		switch e.Kind {
 		case network.Up, network.Down:
 			l.Up = e.Kind == network.Up
@@ -140,13 +137,6 @@ func text(a netip.Addr) string {
 		return ""
 	}
 	return a.String()
-}
-
-// mtuOf is that of an interface as the kernel has it, 0 if it can't be read.
-func (a *Agent) mtuOf(link string) int {
-	data, _ := os.ReadFile(a.Root + "/sys/class/net/" + link + "/mtu")
-	n, _ := strconv.Atoi(strings.TrimSpace(string(data)))
-	return n
 }
 
 // main is the address by which others know the node: one with a way out before others, then by the interface's name. The zero value if there is none.

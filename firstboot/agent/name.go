@@ -97,7 +97,9 @@ func (a *Agent) rename(change func(*naming)) {
 		}
 	})
 	a.problemIf("etc", a.writeEtc(n.node, first.Address.Addr()))
-	a.timing.offer(servers(n))
+	if servers, known := n.servers(); known {
+		a.clock.Offer(servers)
+	}
 	nudge(n.news)
 }
 

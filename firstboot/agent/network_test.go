@@ -9,14 +9,14 @@ import (
 	"grove/firstboot/network/probe"
 )
 
-// neighbours are the other machines of a fake node's network.
-type neighbours struct {
+// others are the other machines of a fake node's network.
+type others struct {
 	time  func(server string) clock.Sample // silent, if nil
 	echo  func(to netip.Addr, bytes int) bool
 	names map[string]string
 }
 
-func (n *neighbours) doors() Wire {
+func (n *others) doors() Wire {
 	return Wire{
 		Time: func(_ context.Context, server string) clock.Sample {
 			if n.time == nil {

@@ -24,7 +24,7 @@ const late = 2 * time.Minute
 // look empty, and lose what it is given. Data disks of this node serve also when the medium is lost.
 func (a *Agent) serve(ctx context.Context) {
 	err := a.mountState()
-	a.floorTime(err == nil)
+	a.clock.Begin(err == nil)
 	a.places = mongoconf.Where(a.image.Storage, err == nil)
 	switch {
 	case a.image.Storage == nil && err != nil:
@@ -46,7 +46,7 @@ func (a *Agent) serve(ctx context.Context) {
 		return
 	}
 	service := a.mongod(conf.Port)
-	a.awaitTime(ctx, service.Daemon)
+	a.clock.Await(ctx, service.Daemon)
 	supervise.Run(ctx, a.Machine, service, a.tellMongod)
 }
 
