@@ -92,7 +92,7 @@ func (n *bench) disk() {
 
 // begin starts an agent.
 func (n *bench) begin() {
-	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return wire{} },
+	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return client{mute: n.wire.mute} },
 		Wire: n.wire.doors(),
 		Ready: func(ctx context.Context, port int) error {
 			select {
