@@ -47,7 +47,7 @@ func main() {
 
 func chosen(only string) []check {
 	var some []check
-	for _, c := range append(a1(), a2()...) {
+	for _, c := range append(append(a1(), a2()...), a3()...) {
 		for _, want := range strings.Split(only, ",") {
 			if c.name == want || want == "" || strings.HasPrefix(c.name, want+".") {
 				some = append(some, c)

@@ -1,0 +1,8 @@
+package main
+
+// a3: a node that runs by itself: network, time, tuning, supervision, access.
+func a3() []check {
+	var list []check
+	list = append(list, a3Network()...)
+	return list
+}
