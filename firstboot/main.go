@@ -21,6 +21,8 @@ func main() {
 		os.Exit(agent.Facts())
 	case len(os.Args) > 1 && os.Args[1] == "plan":
 		os.Exit(agent.Plan(os.Args[2:]))
+	case len(os.Args) > 1 && os.Args[1] == "tuning":
+		os.Exit(agent.Tuning(os.Args[2:]))
 	case len(os.Args) > 1 && os.Args[1] == "storage":
 		os.Exit(agent.Rebuild(os.Args[2:]))
 	case len(os.Args) > 1 && os.Args[1] == "network":

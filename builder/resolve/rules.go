@@ -105,7 +105,7 @@ func (r *rules) mongod() {
 			r.recipe("mongod.version", "%s", reason)
 		}
 	}
-	for _, no := range mongoconf.Check(m.Config) {
+	for _, no := range mongoconf.Check(mongoconf.Server{Version: m.Version, Arch: r.pair.Board.Arch}, m.Config) {
 		r.recipe("mongod.config."+no.Key, "%s", no.Why)
 	}
 	r.source(m.Source)

@@ -22,6 +22,7 @@ import (
 	"grove/firstboot/node"
 	"grove/firstboot/provision"
 	"grove/firstboot/status"
+	"grove/firstboot/tuner"
 	"grove/internal/host"
 	"grove/internal/mongoconf"
 	"grove/internal/spec"
@@ -37,6 +38,7 @@ type Agent struct {
 	NewClient func() network.Client
 	Ready     func(ctx context.Context, port int) error // of mongod
 	Wire      Wire
+	Warnings  func(ctx context.Context, port int, log string) ([]string, error) // of mongod
 
 	image   spec.Node
 	medium  disk.Medium
@@ -45,6 +47,7 @@ type Agent struct {
 	settled settled
 	lending *lend.Lending
 	clock   *clock.Site
+	tuner   *tuner.Site
 	places  mongoconf.Places
 	site    *provision.Site
 }
@@ -105,13 +108,14 @@ func (a *Agent) begin() error {
 		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
 		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
 		if before.Agent.PID != 0 {
-			s.Storage, s.Clock = before.Storage, before.Clock
+			s.Storage, s.Clock, s.Tuning = before.Storage, before.Clock, before.Tuning
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})
 	a.openClock()
 	a.lending = &lend.Lending{Root: a.Root, Uptime: a.uptime, SetMTU: a.Links.SetMTU, Node: tongue{a, "network"}}
 	a.lending.Open()
+	a.openTuner()
 	if err := writeUsers(a.Root); err != nil {
 		a.page.problem("users", err.Error())
 	}

@@ -36,8 +36,11 @@ type bench struct {
 	agent   *Agent
 	wire    others
 	console bytes.Buffer
-	mu      sync.Mutex
-	ended   chan error
+
+	warnings []string // mongod's at its start
+
+	mu    sync.Mutex
+	ended chan error
 }
 
 func (n *bench) Write(p []byte) (int, error) {
@@ -50,6 +53,7 @@ func newNode(t *testing.T) *bench {
 	n := &bench{t: t, root: t.TempDir(), machine: &host.FakeMachine{RAM: 2 * size.GiB}}
 	n.file("etc/grove/image.json", `{"image": "demo", "board": "m4.4xlarge", "disk_id": "`+guid+`", "mongod": {"version": "6.0.5", "config": {}}}`)
 	n.file("proc/cmdline", "quiet")
+	n.file("proc/self/mountinfo", "")
 	n.disk()
 	return n
 }
@@ -93,7 +97,8 @@ func (n *bench) disk() {
 // begin starts an agent.
 func (n *bench) begin() {
 	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return client{mute: n.wire.mute} },
-		Wire: n.wire.doors(),
+		Wire:     n.wire.doors(),
+		Warnings: func(context.Context, int, string) ([]string, error) { return n.warnings, nil },
 		Ready: func(ctx context.Context, port int) error {
 			select {
 			case <-ctx.Done():
@@ -193,6 +198,7 @@ func TestBoot(t *testing.T) {
 			Agent:  status.Agent{PID: 1, RSS: int64(10 * size.MiB)},
 			Mongod: status.Mongod{Version: "6.0.5", PID: 100, State: "ready", Port: 27017, Since: 5, ReadyAfterS: 5},
 			State:  status.State{Device: n.root + "/dev/vda2", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}, Problems: []string{}, Updated: 5}
+		want.Tuning = status.Tuning{Profile: "none", Values: []status.Tuned{}, Warnings: []status.Warning{}, Differs: got.Tuning.Differs}
 		want.Storage = status.Storage{Plan: []string{}, Done: []string{}, Waits: []string{}, Notes: []string{}, Refused: []status.Refusal{}, Arrays: []status.Array{},
 			Mounts: []status.Mount{}, Swaps: []status.Swap{}, Written: []status.Written{}}
 		want.Network = status.Network{Links: []status.Link{{Name: "eth0", MAC: "52:54:00:aa:bb:cc", Up: true, Address: "10.5.0.11/24", By: "DHCP"}}, DNS: []string{}, Search: []string{}}

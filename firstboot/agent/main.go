@@ -18,7 +18,7 @@ func Main() int {
 	// The agent shares a small machine with mongod: a heap of some MB, and give back what is not used.
 	debug.SetGCPercent(50)
 	debug.SetMemoryLimit(24 << 20)
-	a := Agent{Machine: host.Real{}, Console: os.Stdout, Searched: os.NewFile(3, "PID 1's search"), Links: network.Kernel{}, NewClient: network.DHCP, Ready: mongod.Ready,
+	a := Agent{Machine: host.Real{}, Console: os.Stdout, Searched: os.NewFile(3, "PID 1's search"), Links: network.Kernel{}, NewClient: network.DHCP, Ready: mongod.Ready, Warnings: mongod.Warnings,
 		Wire: Wire{Time: clock.Ask, Echo: probe.Echo, Name: probe.Name, Metadata: node.Metadata}}
 	if err := a.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,11 +34,13 @@ func (a *Agent) serve(ctx context.Context) {
 		a.page.problem("state", err.Error())
 		a.say("state", "%v; nothing new is made on the data disks", err)
 	}
-	if a.provide(ctx, err == nil) != nil {
+	if !a.tune(ctx) || a.provide(ctx, err == nil) != nil {
 		return // with ctx
 	}
+	a.tuner.Data(a.places)
 	var keeping sync.WaitGroup
 	keeping.Go(func() { a.site.Keep(ctx) })
+	keeping.Go(func() { a.tuner.Keep(ctx) })
 	defer keeping.Wait()
 	conf, err := a.configure()
 	if err != nil {
@@ -88,7 +90,12 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 	if err != nil {
 		return mongoconf.Config{}, err
 	}
-	conf, err := mongoconf.Make(a.image.Mongod.Version, a.image.Mongod.Config, memory, a.places)
+	journal, err := mongod.Journal(a.Machine, a.Root, a.places)
+	if err != nil {
+		return mongoconf.Config{}, err
+	}
+	server := mongoconf.Server{Version: a.image.Mongod.Version, Arch: arch()}
+	conf, err := mongoconf.Make(server, a.image.Mongod.Config, mongoconf.Machine{Memory: memory, Journal: journal, Places: a.places})
 	if err != nil {
 		return conf, err
 	}
@@ -98,12 +105,17 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 
 func (a *Agent) mongod(port int) supervise.Service {
 	return supervise.Service{
-		Daemon:  mongod.Daemon(a.Root, a.places),
-		Prepare: func() error { return mongod.Folders(a.Machine, a.Root, a.places) },
-		Ready:   func(ctx context.Context) error { return a.Ready(ctx, port) },
-		Late:    late,
-		Words:   func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output(a.places)) },
-		Reaped:  a.Root + status.Reaped,
+		Daemon: a.tuner.Daemon(mongod.Daemon(a.Root, a.places)),
+		Prepare: func() error {
+			if err := mongod.Folders(a.Machine, a.Root, a.places); err != nil {
+				return err
+			}
+			return mongod.Room(a.Machine, a.Root, a.places)
+		},
+		Ready:  func(ctx context.Context) error { return a.Ready(ctx, port) },
+		Late:   late,
+		Words:  func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output(a.places)) },
+		Reaped: a.Root + status.Reaped,
 	}
 }
 
@@ -116,17 +128,20 @@ func (a *Agent) tellMongod(e supervise.Event) {
 		a.mongodIs("starting", e.PID, "starting")
 		a.say("mongod", "%s %s, pid %d", version, e.Kind, e.PID)
 		a.site.Served()
+		a.tuner.Runs(e.PID)
 	case supervise.Ready:
 		a.page.problem("mongod", "")
 		a.page.set(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })
 		a.mongodIs("ready", e.PID, "serving")
 		a.say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
+		a.tuner.Serves(a.page.read().Mongod.Port)
 	case supervise.Late:
 		a.page.problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, a.places.Log))
 		a.say("mongod", "%s, pid %d, has not answered for %s; it is waited for", version, e.PID, e.Took)
 	case supervise.Ended:
 		_ = os.Remove(a.Root + mongod.PID)
 		a.mongodIs("waiting", 0, "waiting")
+		a.tuner.Runs(0)
 		a.page.set(func(s *status.Status) { s.Mongod.LastExit, s.Mongod.Restarts = e.How, s.Mongod.Restarts+1 })
 		a.page.problem("mongod", fmt.Sprintf("ended: %s", e.How))
 		a.say("mongod", "%s, pid %d, ended: %s; starts again in %s; it said last: %s", version, e.PID, e.How, e.Wait, e.Said)

@@ -3,7 +3,6 @@ package mongod
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -23,20 +22,11 @@ func LastWords(files ...string) string {
 }
 
 func readEnd(file string) string {
-	f, err := os.Open(file)
+	text, err := readTail(file, 16<<10)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	const end = 16 << 10
-	if info, err := f.Stat(); err == nil && info.Size() > end {
-		_, _ = f.Seek(-end, io.SeekEnd)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, end))
-	if err != nil {
-		return ""
-	}
-	return lastWords(data)
+	return lastWords([]byte(text))
 }
 
 func lastWords(log []byte) string {

@@ -81,14 +81,20 @@ func open(ctx context.Context, address string) error {
 }
 
 func ping(ctx context.Context, address string) error {
+	return ask(ctx, address, func(ctx context.Context, admin *mongo.Database) error {
+		return admin.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+	})
+}
+
+// ask connects for one question or two: no pool, and no heartbeat within it.
+func ask(ctx context.Context, address string, question func(context.Context, *mongo.Database) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	// One connection for one question: no pool, and no heartbeat within it.
 	o := options.Client().SetHosts([]string{address}).SetDirect(true).SetServerSelectionTimeout(5 * time.Second).SetMaxPoolSize(1).SetHeartbeatInterval(time.Minute)
 	client, err := mongo.Connect(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer client.Disconnect(context.WithoutCancel(ctx))
-	return client.Database("admin").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+	return question(ctx, client.Database("admin"))
 }

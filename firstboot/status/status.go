@@ -30,6 +30,7 @@ type Status struct {
 	Mongod    Mongod   `json:"mongod"`
 	State     State    `json:"state"`
 	Storage   Storage  `json:"storage"`
+	Tuning    Tuning   `json:"tuning"`
 	Network   Network  `json:"network"`
 	Clock     Clock    `json:"clock"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well
@@ -72,6 +73,7 @@ func Write(file string, s Status) error {
 		s.Problems = []string{}
 	}
 	s.Storage.fill()
+	s.Tuning.fill()
 	s.Network.fill()
 	s.Clock.fill()
 	data, err := json.MarshalIndent(s, "", "  ")

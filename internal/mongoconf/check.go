@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"grove/internal/spec"
 )
 
 // Refusal is one setting of a recipe that cannot be. Key is its path: storage.dbPath.
@@ -30,22 +32,40 @@ var fixed = []Refusal{
 	{"processManagement.pidFilePath", "the agent writes /run/grove/mongod.pid"},
 }
 
-// Check gives what a recipe's mongod.config must not hold, in the order of this page.
-func Check(recipe map[string]any) Refusals {
+// Check gives what a recipe's mongod.config must not hold for this server: what is Grove's, and what the server would not start with. Each key has one reason.
+func Check(s Server, recipe map[string]any) Refusals {
+	if older(s.Version, "1.0") {
+		s.Version = newest // the version is missing or no version, which is a fault of its own
+	}
 	var found Refusals
 	for _, f := range fixed {
 		if _, has := value(recipe, f.Key); has {
 			found = append(found, Refusal{f.Key, "cannot be set: " + f.Why})
 		}
 	}
-	for _, key := range []string{"storage", "systemLog", "net", "security", "processManagement"} {
-		if v, has := recipe[key]; has {
-			if _, tree := v.(map[string]any); !tree {
-				found = append(found, Refusal{key, fmt.Sprintf("want settings below it, have %v", v)})
-			}
-		}
+	all := slices.Concat(found, port(recipe), loopback(recipe), tls(recipe), engines(s, recipe), strangers(s.Version, recipe))
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(r Refusal) bool {
+		twice := seen[r.Key]
+		seen[r.Key] = true
+		return twice
+	})
+}
+
+// engines knows which storage engines a server has.
+func engines(s Server, recipe map[string]any) (found Refusals) {
+	name := s.engine(recipe)
+	switch {
+	case name == "mmapv1" && !older(s.Version, "4.2"):
+		found = append(found, Refusal{"storage.engine", fmt.Sprintf("MMAPv1 is gone since mongod 4.2, and this is %s", s.Version)})
+	case name == "wiredTiger" && s.Arch == spec.ARMHF:
+		found = append(found, Refusal{"storage.engine", "WiredTiger needs a processor of 64 bits; want mmapv1"})
 	}
-	return append(append(append(found, port(recipe)...), loopback(recipe)...), tls(recipe)...)
+	size, has := value(recipe, "storage.wiredTiger.engineConfig.cacheSizeGB")
+	if _, whole := plain(size).(int64); has && !whole && older(s.Version, "3.4") {
+		found = append(found, Refusal{"storage.wiredTiger.engineConfig.cacheSizeGB", fmt.Sprintf("want a whole number before mongod 3.4, have %v", size)})
+	}
+	return found
 }
 
 func port(recipe map[string]any) Refusals {

@@ -51,13 +51,25 @@ type Config struct {
 	Port int
 }
 
-// Make gives the file for a server of this version, such as 6.0.5, on a machine with so much memory, its files in these places. The error is a Refusals when the recipe asks for what
-// it must not.
-func Make(version string, recipe map[string]any, memory size.Size, at Places) (Config, error) {
-	if refused := Check(recipe); len(refused) > 0 {
+// Server is the program that the file is for.
+type Server struct {
+	Version string // 6.0.5
+	Arch    spec.Arch
+}
+
+// Machine is what the file depends on beside the server.
+type Machine struct {
+	Memory  size.Size
+	Journal size.Size // of the file system that the journal lies on, all of it
+	Places  Places
+}
+
+// Make gives the file for a server on a machine. The error is a Refusals when the recipe asks for what it must not.
+func Make(s Server, recipe map[string]any, m Machine) (Config, error) {
+	if refused := Check(s, recipe); len(refused) > 0 {
 		return Config{}, refused
 	}
-	all := merge(ours(version, engine(recipe), memory, at), recipe)
+	all := merge(ours(s, s.engine(recipe), m), recipe)
 	text, err := yaml.Marshal(all)
 	if err != nil {
 		return Config{}, fmt.Errorf("write mongod's configuration: %w", err)
@@ -69,45 +81,78 @@ func Make(version string, recipe map[string]any, memory size.Size, at Places) (C
 
 // ours is what Grove writes. mongod listens on every address of the node, since those of DHCP are not known when it starts and may change under it; that
 // is safe by default as a client must log in, and before the first user exists only one from the node itself can (the localhost exception).
-func ours(version, engine string, memory size.Size, at Places) map[string]any {
-	storage := map[string]any{"dbPath": at.Data}
-	if engine == "wiredTiger" {
-		storage["wiredTiger"] = map[string]any{"engineConfig": map[string]any{"cacheSizeGB": cache(version, memory)}}
-	}
+func ours(s Server, engine string, m Machine) map[string]any {
 	return map[string]any{
-		"storage":           storage,
-		"systemLog":         map[string]any{"destination": "file", "path": at.Log, "logAppend": true, "logRotate": "reopen"},
+		"storage":           storage(s, engine, m),
+		"systemLog":         map[string]any{"destination": "file", "path": m.Places.Log, "logAppend": true, "logRotate": "reopen"},
 		"net":               map[string]any{"bindIp": "0.0.0.0", "port": int64(Port), "unixDomainSocket": map[string]any{"enabled": false}},
 		"security":          map[string]any{"authorization": "enabled"},
 		"processManagement": map[string]any{"fork": false},
 	}
 }
 
-// cache is WiredTiger's share of the memory in GB, which mongod reads as GiB: half of all but the first GiB, as the manual has it since 3.4, and at least a
-// quarter. It is written out although it is the default, so that it can be read in the file. Before 3.4 it is a whole number of at least 1.
-func cache(version string, memory size.Size) any {
-	half := float64(memory-size.GiB) / 2 / float64(size.GiB)
-	if before(version, 3, 4) {
-		return int64(max(1, half))
+// Small is the file system whose journal is kept short. WiredTiger makes three files of 100 MB beforehand; where they do not fit it ends now with "no space left", now with an
+// abort (seen with 6.0.5 on 60 to 260 MB). With 8 MB each it starts on 30 MB.
+const Small = 2 * size.GiB
+
+func storage(s Server, engine string, m Machine) map[string]any {
+	all := map[string]any{"dbPath": m.Places.Data}
+	if older(s.Version, "4.2") {
+		all["engine"] = engine // later servers have one only
 	}
-	return max(0.25, math.Floor(half*100)/100)
+	switch engine {
+	case "wiredTiger":
+		config := map[string]any{"cacheSizeGB": cache(s.Version, m.Memory)}
+		if m.Journal < Small {
+			config["configString"] = "log=(file_max=8MB)"
+		}
+		all["wiredTiger"] = map[string]any{"engineConfig": config}
+	case "mmapv1":
+		// Its journal is three files of 1 GiB, or 128 MiB with smallFiles; and it is off by default on 32 bits, where the loss of power then loses data.
+		if s.Arch == spec.ARMHF || m.Journal < 8*Small {
+			all["mmapv1"] = map[string]any{"smallFiles": true}
+		}
+		all["journal"] = map[string]any{"enabled": true}
+	}
+	return all
 }
 
-func engine(recipe map[string]any) string {
+// cache is WiredTiger's share of the memory in GB, which mongod reads as GiB, as the manual of each version has it: half of it in 3.0, 60 % less 1 GiB in 3.2, both whole numbers of at
+// least 1; since 3.4 half of all but the first GiB, and at least a quarter. It is written out although it is the default, so that it can be read in the file.
+func cache(version string, memory size.Size) any {
+	all := float64(memory) / float64(size.GiB)
+	switch {
+	case older(version, "3.2"):
+		return int64(max(1, all/2))
+	case older(version, "3.4"):
+		return int64(max(1, all*0.6-1))
+	}
+	return max(0.25, math.Floor((all-1)/2*100)/100)
+}
+
+// engine is the recipe's, or the one that the server takes by itself.
+func (s Server) engine(recipe map[string]any) string {
 	if name, found := value(recipe, "storage.engine"); found {
 		return fmt.Sprint(name)
+	}
+	if s.Arch == spec.ARMHF || older(s.Version, "3.2") {
+		return "mmapv1"
 	}
 	return "wiredTiger"
 }
 
-func before(version string, major, minor int) bool {
-	words := strings.SplitN(version, ".", 3)
-	a, err := strconv.Atoi(words[0])
-	b := 0
-	if len(words) > 1 {
-		b, _ = strconv.Atoi(words[1])
+// older compares the first two numbers of versions.
+func older(version, than string) bool {
+	number := func(v string) (n [2]int) {
+		for i, word := range strings.SplitN(v, ".", 3) {
+			if i < 2 {
+				n[i], _ = strconv.Atoi(word)
+			}
+		}
+		return n
 	}
-	return err == nil && (a < major || a == major && b < minor)
+	a, b := number(version), number(than)
+	return a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
 }
 
 // merge lays one tree over the other, key by key; neither is changed. Whole numbers that JSON made floating come out whole, since mongod refuses 1e+06.

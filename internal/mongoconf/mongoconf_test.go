@@ -34,27 +34,40 @@ systemLog:
 `
 
 func TestFile(t *testing.T) {
+	const wiredTiger = "    wiredTiger:\n        engineConfig:\n            cacheSizeGB: 0.47\n"
 	for _, c := range []struct {
-		name    string
-		version string
-		recipe  string // JSON, as it lies in the image
-		memory  size.Size
-		want    *strings.Replacer // from the plain file
-		port    int
+		name   string
+		server Server
+		recipe string // JSON, as it lies in the image
+		memory size.Size
+		room   size.Size
+		want   *strings.Replacer // from the plain file
+		port   int
 	}{
-		{"an empty recipe gives Grove's own", "6.0.5", `{}`, 2*size.GiB - 50*size.MiB, strings.NewReplacer(), 27017},
-		{"the recipe wins, and adds", "6.0.5", `{"security": {"authorization": "disabled"}, "storage": {"directoryPerDB": true}}`, 2*size.GiB - 50*size.MiB,
+		{"an empty recipe gives Grove's own", Server{"6.0.5", spec.AMD64}, `{}`, 2*size.GiB - 50*size.MiB, size.TiB, strings.NewReplacer(), 27017},
+		{"the recipe wins, and adds", Server{"6.0.5", spec.AMD64}, `{"security": {"authorization": "disabled"}, "storage": {"directoryPerDB": true}}`, 2*size.GiB - 50*size.MiB, size.TiB,
 			strings.NewReplacer("authorization: enabled", "authorization: disabled", "/db\n", "/db\n    directoryPerDB: true\n"), 27017},
-		{"whole numbers stay whole", "6.0.5", `{"net": {"port": 27018, "maxIncomingConnections": 1000000}}`, 2*size.GiB - 50*size.MiB,
+		{"whole numbers stay whole", Server{"6.0.5", spec.AMD64}, `{"net": {"port": 27018, "maxIncomingConnections": 1000000}}`, 2*size.GiB - 50*size.MiB, size.TiB,
 			strings.NewReplacer("    port: 27017", "    maxIncomingConnections: 1000000\n    port: 27018"), 27018},
-		{"a small machine has a quarter of a GiB", "6.0.5", `{}`, 512 * size.MiB, strings.NewReplacer("0.47", "0.25"), 27017},
-		{"64 GiB give half of 63", "8.0.11", `{}`, 64 * size.GiB, strings.NewReplacer("0.47", "31.5"), 27017},
-		{"3.2 takes a whole number only", "3.2.22", `{}`, 2 * size.GiB, strings.NewReplacer("0.47", "1"), 27017},
-		{"MMAPv1 has no cache", "3.2.22", `{"storage": {"engine": "mmapv1"}}`, size.GiB,
-			strings.NewReplacer("    wiredTiger:\n        engineConfig:\n            cacheSizeGB: 0.47\n", "    engine: mmapv1\n"), 27017},
+		{"a small file system has a short journal", Server{"6.0.5", spec.AMD64}, `{}`, 2*size.GiB - 50*size.MiB, size.GiB,
+			strings.NewReplacer("GB: 0.47\n", "GB: 0.47\n            configString: log=(file_max=8MB)\n"), 27017},
+		{"a small machine has a quarter of a GiB", Server{"6.0.5", spec.AMD64}, `{}`, 512 * size.MiB, size.TiB, strings.NewReplacer("0.47", "0.25"), 27017},
+		{"64 GiB give half of 63", Server{"8.0.11", spec.AMD64}, `{}`, 64 * size.GiB, size.TiB, strings.NewReplacer("0.47", "31.5"), 27017},
+		{"3.4 has the same rule, and a choice of engines", Server{"3.4.24", spec.AMD64}, `{}`, 64 * size.GiB, size.TiB, strings.NewReplacer("/db\n", "/db\n    engine: wiredTiger\n", "0.47", "31.5"), 27017},
+		{"3.2 takes 60 % less 1 GiB, a whole number", Server{"3.2.22", spec.AMD64}, `{}`, 64 * size.GiB, size.TiB,
+			strings.NewReplacer("/db\n", "/db\n    engine: wiredTiger\n", "0.47", "37"), 27017},
+		{"3.2 takes at least 1", Server{"3.2.22", spec.AMD64}, `{}`, 2 * size.GiB, size.TiB, strings.NewReplacer("/db\n", "/db\n    engine: wiredTiger\n", "0.47", "1"), 27017},
+		{"3.0 with WiredTiger takes half", Server{"3.0.7", spec.AMD64}, `{"storage": {"engine": "wiredTiger"}}`, 64 * size.GiB, size.TiB,
+			strings.NewReplacer("/db\n", "/db\n    engine: wiredTiger\n", "0.47", "32"), 27017},
+		{"3.0 is MMAPv1 by itself, with a journal", Server{"3.0.7", spec.AMD64}, `{}`, 64 * size.GiB, size.TiB,
+			strings.NewReplacer("/db\n"+wiredTiger, "/db\n    engine: mmapv1\n    journal:\n        enabled: true\n"), 27017},
+		{"32 bits have MMAPv1 with small files", Server{"3.2.22", spec.ARMHF}, `{}`, size.GiB, size.TiB,
+			strings.NewReplacer("/db\n"+wiredTiger, "/db\n    engine: mmapv1\n    journal:\n        enabled: true\n    mmapv1:\n        smallFiles: true\n"), 27017},
+		{"a recipe does without the journal", Server{"3.0.8", spec.ARMHF}, `{"storage": {"journal": {"enabled": false}}}`, size.GiB, size.TiB,
+			strings.NewReplacer("/db\n"+wiredTiger, "/db\n    engine: mmapv1\n    journal:\n        enabled: false\n    mmapv1:\n        smallFiles: true\n"), 27017},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Make(c.version, read(t, c.recipe), c.memory, Where(nil, true))
+			got, err := Make(c.server, read(t, c.recipe), Machine{c.memory, c.room, Where(nil, true)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,14 +96,14 @@ func TestRefused(t *testing.T) {
 		{`{"replication": {"replSetName": "rs0"}, "setParameter": {"ttlMonitorEnabled": false}}`, ""},
 	} {
 		var keys []string
-		for _, r := range Check(read(t, c.recipe)) {
+		for _, r := range Check(Server{"6.0.5", spec.AMD64}, read(t, c.recipe)) {
 			keys = append(keys, r.Key)
 		}
 		if got := strings.Join(keys, " "); got != c.want {
 			t.Errorf("%s: refused %q; want %q", c.recipe, got, c.want)
 		}
 	}
-	_, err := Make("6.0.5", read(t, `{"storage": {"dbPath": "/data"}}`), size.GiB, Where(nil, true))
+	_, err := Make(Server{"6.0.5", spec.AMD64}, read(t, `{"storage": {"dbPath": "/data"}}`), Machine{size.GiB, size.TiB, Where(nil, true)})
 	if refused := (Refusals{}); !errors.As(err, &refused) {
 		t.Errorf("got %v; want the refusals", err)
 	}
