@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,7 @@ import (
 type others struct {
 	time  func(server string) clock.Sample // silent, if nil
 	echo  func(to netip.Addr, bytes int) bool
+	mu    sync.Mutex
 	names map[string]string
 	base  string // of the metadata service
 	mute  bool   // no DHCP server
@@ -55,6 +57,8 @@ func (n *others) doors() Wire {
 			return probe.Pong{Came: n.echo == nil || n.echo(to, bytes)}, nil
 		},
 		Name: func(_ context.Context, _ netip.AddrPort, name string) ([]netip.Addr, error) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
 			if at, has := n.names[name]; has {
 				return []netip.Addr{netip.MustParseAddr(at)}, nil
 			}
@@ -136,7 +140,9 @@ func TestHostnameThatAnotherHas(t *testing.T) {
 		n.begin()
 		pass(10 * time.Second)
 		n.hasProblem("neighbours hostname: another machine, 10.5.0.99, is called db1 as well")
+		n.wire.mu.Lock()
 		n.wire.names = nil
+		n.wire.mu.Unlock()
 		pass(2 * time.Minute)
 		if got := n.status().Problems; len(got) > 0 {
 			t.Errorf("it was renamed, and yet: %q", got)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,7 @@ func TestClockIsSteppedAtTheStartAndSlewedLater(t *testing.T) {
 // world is a machine whose clock is a year late, and servers that know better.
 type world struct {
 	machine *host.FakeMachine
+	mu      sync.Mutex
 	right   func() time.Time
 	silent  bool
 	lists   chan []string
@@ -87,7 +89,18 @@ func newWorld(late time.Duration) *world {
 	return w
 }
 
+// later changes the servers.
+func (w *world) later(d time.Duration, change func()) {
+	time.AfterFunc(d, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		change()
+	})
+}
+
 func (w *world) ask(_ context.Context, server string) Sample {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.silent {
 		return mute(server)
 	}
@@ -133,7 +146,7 @@ func TestSilenceIsSpokenOfAfterAWhileAndEnds(t *testing.T) {
 		w := newWorld(0)
 		w.silent = true
 		w.lists <- []string{"a", "b"}
-		time.AfterFunc(130*time.Second, func() { w.silent = false })
+		w.later(130*time.Second, func() { w.silent = false })
 		w.during(t, 3*time.Minute)
 		const silent = ": a: no answer, b: no answer"
 		want := []string{"0", "2", "6", "14", "30  no time for 30s" + silent, "62  no time for 1m2s" + silent, "126  no time for 2m6s" + silent}
@@ -148,7 +161,7 @@ func TestNetworkThatComesIsAnOccasionToAsk(t *testing.T) {
 		w := newWorld(time.Hour)
 		w.silent = true
 		w.lists <- []string{"a"}
-		time.AfterFunc(40*time.Second, func() { w.silent = false; w.lists <- []string{"b"} })
+		w.later(40*time.Second, func() { w.silent = false; w.lists <- []string{"b"} })
 		w.during(t, 50*time.Second)
 		if last := w.reports[len(w.reports)-1]; last.Server != "b" || !last.Synced || !strings.HasPrefix(w.said[len(w.said)-1], "40 set to") {
 			t.Errorf("got %q", w.said)
@@ -160,8 +173,8 @@ func TestServerThatGoesWrongLaterIsNotFollowedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(0)
 		w.lists <- []string{"a"}
-		time.AfterFunc(10*second, func() { w.right = func() time.Time { return time.Now().Add(time.Hour) } })
-		time.AfterFunc(64*second+second/2, func() { w.right = time.Now })
+		w.later(10*second, func() { w.right = func() time.Time { return time.Now().Add(time.Hour) } })
+		w.later(64*second+second/2, func() { w.right = time.Now })
 		w.during(t, 10*time.Minute)
 		if got := strings.Join(w.said, "; "); strings.Contains(got, "set to") {
 			t.Errorf("got %s", got)

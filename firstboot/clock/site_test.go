@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type site struct {
 	*world
 	Site
 	root     string
+	mu       sync.Mutex
 	page     status.Status
 	problems map[string]string
 	console  []string
@@ -32,11 +34,26 @@ func newSite(t *testing.T, late time.Duration, image time.Time) *site {
 }
 
 func (s *site) Say(format string, values ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.console = append(s.console, fmt.Sprintf(format, values...))
 }
-func (s *site) Page(change func(*status.Status)) { change(&s.page) }
-func (s *site) Status() status.Status            { return s.page }
+
+func (s *site) Page(change func(*status.Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.page)
+}
+
+func (s *site) Status() status.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.page
+}
+
 func (s *site) Problem(about, sentence string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.problems[about] = sentence
 	return true
 }
