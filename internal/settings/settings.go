@@ -48,6 +48,9 @@ func (c check) oneOf(key, value string, list []string) {
 // The least is what every IPv4 link must carry (RFC 791), the most a jumbo frame's of the usual network cards.
 const leastMTU, mostMTU = 576, 9216
 
+// Four servers bear one that lies, a fifth one that is silent besides.
+const mostNTP = 5
+
 func (c check) mtu(key string, mtu int) {
 	if mtu != 0 && (mtu < leastMTU || mtu > mostMTU) {
 		c.report(key, "want %d to %d, have %d", leastMTU, mostMTU, mtu)
@@ -64,6 +67,10 @@ func (c check) network(n spec.Network) {
 			c.report(key, "is the same as network.interfaces[%d]", first)
 		}
 		seen[in.String()] = i
+		if first, twice := seen[in.Address]; twice && in.Address != "" {
+			c.report(key+".address", "is that of network.interfaces[%d]", first)
+		}
+		seen[in.Address] = i
 	}
 	for i, a := range n.DNS {
 		if _, err := netip.ParseAddr(a); err != nil {
@@ -75,12 +82,18 @@ func (c check) network(n spec.Network) {
 			c.report(fmt.Sprintf("network.search[%d]", i), "want a domain such as example.org, have %q", name)
 		}
 	}
+	if len(n.NTP) > mostNTP {
+		c.report("network.ntp", "want at most %d servers, have %d", mostNTP, len(n.NTP))
+	}
 	for i, name := range n.NTP {
 		if _, err := netip.ParseAddr(name); err != nil && !hostForm.MatchString(name) {
 			c.report(fmt.Sprintf("network.ntp[%d]", i), "want a name or an address, have %q", name)
 		}
 	}
 	for _, name := range sorted(n.Hosts) {
+		if name == "localhost" {
+			c.report("network.hosts.localhost", "is every machine's name for itself")
+		}
 		if _, err := netip.ParseAddr(n.Hosts[name]); err != nil {
 			c.report("network.hosts."+name, "want an address such as 192.168.1.11, have %q", n.Hosts[name])
 		}
@@ -116,7 +129,7 @@ func (c check) oneInterface(key string, in spec.Interface) {
 		return
 	}
 	prefix, err := netip.ParsePrefix(in.Address)
-	if err != nil || !prefix.Addr().Is4() || prefix.Addr() == prefix.Masked().Addr() && prefix.Bits() < 31 {
+	if err != nil || !prefix.Addr().Is4() || prefix.Bits() < 31 && (prefix.Addr() == prefix.Masked().Addr() || !prefix.Contains(prefix.Addr().Next())) {
 		c.report(key+".address", "want an IPv4 address with its network's length, such as 192.168.1.11/24, have %q", in.Address)
 		return
 	}
