@@ -38,23 +38,39 @@ func (w Wire) Shared(ctx context.Context, s Self) (sentence string) {
 		return fmt.Sprintf("network.hosts says that %s is %s, but this node, which is called so, has %s", s.Name, at, list(s.Own))
 	}
 	for _, server := range s.DNS {
-		for _, name := range names(s.Name, s.Search) {
-			found, err := w.Name(ctx, netip.AddrPortFrom(server, 53), name)
-			if err != nil {
-				break // another server may know
-			}
-			if len(found) == 0 {
-				continue
-			}
-			if stranger(found, s.Own) == (netip.Addr{}) {
-				return ""
-			}
-			other := stranger(found, s.Own)
-			pong, _ := w.Echo(ctx, s.Address.Addr(), other, small)
-			return shared(name, other, server, pong.Came)
+		name, found := w.find(ctx, server, s)
+		if name == "" {
+			continue // another server may know
 		}
+		other := stranger(found, s.Own)
+		if !other.IsValid() || w.wild(ctx, server, name, other) {
+			return ""
+		}
+		pong, _ := w.Echo(ctx, s.Address.Addr(), other, small)
+		return shared(name, other, server, pong.Came)
 	}
 	return ""
+}
+
+// find asks one server for the node's names, and gives the first that it knows.
+func (w Wire) find(ctx context.Context, server netip.Addr, s Self) (name string, found []netip.Addr) {
+	for _, name := range names(s.Name, s.Search) {
+		found, err := w.Name(ctx, netip.AddrPortFrom(server, 53), name)
+		if err != nil {
+			return "", nil
+		}
+		if len(found) > 0 {
+			return name, found
+		}
+	}
+	return "", nil
+}
+
+// wild tells whether the server gives this address for whatever it is asked, as some providers' do.
+func (w Wire) wild(ctx context.Context, server netip.Addr, name string, other netip.Addr) bool {
+	_, domain, _ := strings.Cut(name, ".")
+	found, err := w.Name(ctx, netip.AddrPortFrom(server, 53), strings.TrimSuffix("grove-has-no-such-name."+domain, "."))
+	return err == nil && slices.Contains(found, other)
 }
 
 // names are those under which a name server may know a host.
@@ -67,10 +83,10 @@ func names(host string, search []string) (all []string) {
 	return append(all, host)
 }
 
-// stranger is the first of the addresses found for a name, unless one of them is this node's own.
+// stranger is the first of the addresses found for a name, invalid if one of them is this node's own.
 func stranger(found, own []netip.Addr) netip.Addr {
 	for _, f := range found {
-		if slices.Contains(own, f) {
+		if slices.Contains(own, f) || f.IsLoopback() {
 			return netip.Addr{}
 		}
 	}

@@ -53,6 +53,8 @@ func TestNameThatAnotherHas(t *testing.T) {
 			"another machine, 10.5.0.12, is called db1.lab.internal as well, says the name server 10.5.0.1; give one of the two another hostname"},
 		{"an old entry, known by the bare name", net{names: map[string]string{"db1": "10.5.0.12"}}, nil,
 			"the name server 10.5.0.1 says that db1 is 10.5.0.12, which is not this node and does not answer; others will not find this node by its name"},
+		{"the server has one address for all names", net{names: map[string]string{"db1.lab.internal": "10.5.0.12", "grove-has-no-such-name.lab.internal": "10.5.0.12"}}, nil, ""},
+		{"the server calls us localhost", net{names: map[string]string{"db1": "127.0.1.1"}}, nil, ""},
 		{"the settings name us elsewhere", net{}, map[string]string{"db1": "10.5.0.13"},
 			"network.hosts says that db1 is 10.5.0.13, but this node, which is called so, has 10.5.0.11"},
 		{"the settings name us", net{}, map[string]string{"db1": "10.5.0.11"}, ""},
