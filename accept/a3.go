@@ -4,5 +4,6 @@ package main
 func a3() []check {
 	var list []check
 	list = append(list, a3Network()...)
+	list = append(list, a3Tuning()...)
 	return list
 }
