@@ -112,20 +112,33 @@ func (m *Monitor) ask(ctx context.Context, command string, arguments map[string]
 		return fmt.Errorf("send %s to QEMU's monitor: %w", command, err)
 	}
 	for {
-		select {
-		case got := <-m.replies:
-			if got.ID != m.last {
-				continue
-			}
-			if got.Error != nil {
-				return fmt.Errorf("%s in QEMU's monitor: %s", command, got.Error.Desc)
-			}
-			return nil
-		case <-m.ended:
-			return fmt.Errorf("%s in QEMU's monitor: QEMU has ended", command)
-		case <-ctx.Done():
-			return fmt.Errorf("%s in QEMU's monitor: %w", command, context.Cause(ctx))
+		got, err := m.reply(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s in QEMU's monitor: %w", command, err)
+		case got.ID != m.last:
+			continue
+		case got.Error != nil:
+			return fmt.Errorf("%s in QEMU's monitor: %s", command, got.Error.Desc)
 		}
+		return nil
+	}
+}
+
+// reply is the next one. One that came before QEMU's end counts.
+func (m *Monitor) reply(ctx context.Context) (message, error) {
+	select {
+	case got := <-m.replies:
+		return got, nil
+	case <-ctx.Done():
+		return message{}, context.Cause(ctx)
+	case <-m.ended:
+	}
+	select {
+	case got := <-m.replies:
+		return got, nil
+	default:
+		return message{}, errors.New("QEMU has ended")
 	}
 }
 
