@@ -10,26 +10,29 @@ import (
 	"grove/firstboot/pid1"
 )
 
+// verbs are what the program does by its first word: agent is PID 1's, the others are a person's at the node's shell.
+var verbs = map[string]func(args []string) (code int){
+	"agent":   func([]string) int { return agent.Main() },
+	"facts":   func([]string) int { return agent.Facts() },
+	"plan":    agent.Plan,
+	"tuning":  agent.Tuning,
+	"storage": agent.Rebuild,
+	"network": agent.Network,
+}
+
+const usage = "firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], tuning [--json], storage rebuild /dev/NAME, network mtu N or network mtu back\n"
+
 func main() {
-	name := filepath.Base(os.Args[0])
-	switch {
-	case name == "poweroff" || name == "halt" || name == "reboot" || name == "shutdown":
+	switch name := filepath.Base(os.Args[0]); name {
+	case "poweroff", "halt", "reboot", "shutdown":
 		os.Exit(pid1.Ask(name, os.Args[1:]))
-	case len(os.Args) > 1 && os.Args[1] == "agent":
-		os.Exit(agent.Main())
-	case len(os.Args) > 1 && os.Args[1] == "facts":
-		os.Exit(agent.Facts())
-	case len(os.Args) > 1 && os.Args[1] == "plan":
-		os.Exit(agent.Plan(os.Args[2:]))
-	case len(os.Args) > 1 && os.Args[1] == "tuning":
-		os.Exit(agent.Tuning(os.Args[2:]))
-	case len(os.Args) > 1 && os.Args[1] == "storage":
-		os.Exit(agent.Rebuild(os.Args[2:]))
-	case len(os.Args) > 1 && os.Args[1] == "network":
-		os.Exit(agent.Network(os.Args[2:]))
-	case os.Getpid() == 1:
+	}
+	if len(os.Args) > 1 && verbs[os.Args[1]] != nil {
+		os.Exit(verbs[os.Args[1]](os.Args[2:]))
+	}
+	if os.Getpid() == 1 {
 		pid1.Main()
 	}
-	os.Stderr.WriteString("firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], storage rebuild /dev/NAME, or network mtu N\n")
+	os.Stderr.WriteString(usage)
 	os.Exit(2)
 }
