@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"grove/builder/lab/bay"
+	"grove/builder/lab/probe"
+	"grove/internal/size"
+)
+
+// a3Again: what a node is like after its agent died many times, and after a power cycle.
+func a3Again() []check {
+	return []check{
+		{name: "a3.5", says: "the agent killed 100 times at random moments under load: mongod untouched, status right each time, no descriptor or memory growth", within: 20 * time.Minute, run: killed,
+			notCI: "a hundred restarts; CI runs a1.7"},
+		{name: "a3.8", says: "a power cycle ends in the same status, compared field by field", within: 8 * time.Minute, beside: true, run: cycled},
+	}
+}
+
+const kills = 100
+
+func killed(ctx context.Context, b *bench) (string, error) {
+	image, err := b.of(ctx, named("ext4"))
+	if err != nil {
+		return "", err
+	}
+	r, err := b.boot(ctx, image, "db1", []bay.Disk{{Size: 3 * size.GiB}})
+	if err != nil {
+		return "", err
+	}
+	defer r.close(ctx)
+	if err := r.lab.Wait(ctx); err != nil {
+		return "", err
+	}
+	figure, err := r.killAgents(ctx)
+	return figure, r.blame(err)
+}
+
+// weight is what a process holds.
+type weight struct{ fds, rss int }
+
+func (r *rig) killAgents(ctx context.Context) (string, error) {
+	first, err := r.settled(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	stop := r.load(ctx)
+	defer stop()
+	var before [2]weight
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n <= kills; n++ {
+		select {
+		case <-time.After(time.Duration(random.IntN(1500)) * time.Millisecond):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		if _, err := r.sh(ctx, "kill -9 $(cat /run/grove/agent.pid)"); err != nil {
+			return "", fmt.Errorf("kill %d: %w", n, err)
+		}
+		p, err := r.settled(ctx, n)
+		if err != nil {
+			return "", fmt.Errorf("after kill %d: %w", n, err)
+		}
+		if p.Mongod.PID != first.Mongod.PID || !slices.Equal(p.Problems, first.Problems) {
+			return "", fmt.Errorf("after kill %d: mongod's pid was %d and is %d, the problems were %q and are %q", n, first.Mongod.PID, p.Mongod.PID, first.Problems, p.Problems)
+		}
+		if n == 5 {
+			if before, err = r.weights(ctx, p.Agent.PID); err != nil {
+				return "", err
+			}
+		}
+	}
+	writes, lost := stop()
+	if lost != nil {
+		return "", fmt.Errorf("a write failed: %w", lost)
+	}
+	last, err := r.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	after, err := r.weights(ctx, last.Agent.PID)
+	if err != nil {
+		return "", err
+	}
+	return r.grownOf(ctx, before, after, writes)
+}
+
+// grownOf compares what the agent and PID 1 held after 5 kills and after all: no more than two descriptors and a tenth and 2 MiB of memory more.
+func (r *rig) grownOf(ctx context.Context, before, after [2]weight, writes int) (string, error) {
+	zombies, err := r.sh(ctx, `cat /proc/[0-9]*/stat | grep ') Z ' | wc -l`)
+	if err != nil {
+		return "", err
+	}
+	var told []string
+	for n, who := range []string{"agent", "PID 1"} {
+		b, a := before[n], after[n]
+		told = append(told, fmt.Sprintf("%s: %d descriptors and %.1f MiB after 5, %d and %.1f after %d", who, b.fds, float64(b.rss)/1024, a.fds, float64(a.rss)/1024, kills))
+		if a.fds > b.fds+2 || a.rss > b.rss*11/10+2048 {
+			return "", fmt.Errorf("%s", told[n])
+		}
+	}
+	if strings.TrimSpace(zombies) != "0" {
+		return "", fmt.Errorf("%s zombies", zombies)
+	}
+	return fmt.Sprintf("%s; no zombie; %d documents written meanwhile", strings.Join(told, "; "), writes), nil
+}
+
+// settled waits for the page of the agent that was started so many times again.
+func (r *rig) settled(ctx context.Context, restarts int) (p counted, err error) {
+	limit, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		text, err := r.sh(ctx, "cat /run/grove/status.json")
+		if err != nil {
+			return p, err
+		}
+		p = counted{}
+		if err := json.Unmarshal([]byte(text), &p); err == nil && p.Agent.Restarts == restarts && p.Phase == "serving" && p.Storage.State == "ready" {
+			return p, nil
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-limit.Done():
+			return p, fmt.Errorf("not serving again within a minute, restarts %d of %d: %s", p.Agent.Restarts, restarts, text)
+		}
+	}
+}
+
+// counted is page with the number of restarts.
+type counted struct {
+	Phase    string   `json:"phase"`
+	Problems []string `json:"problems"`
+	Agent    struct {
+		PID      int `json:"pid"`
+		Restarts int `json:"restarts"`
+	} `json:"agent"`
+	Mongod struct {
+		PID int `json:"pid"`
+	} `json:"mongod"`
+	Storage struct {
+		State string `json:"state"`
+	} `json:"storage"`
+}
+
+func (r *rig) weights(ctx context.Context, agent int) (all [2]weight, err error) {
+	for n, pid := range []int{agent, 1} {
+		text, err := r.sh(ctx, fmt.Sprintf(`ls /proc/%d/fd | wc -l; grep VmRSS /proc/%d/status`, pid, pid))
+		if err != nil {
+			return all, err
+		}
+		f := strings.Fields(text)
+		if len(f) < 3 {
+			return all, fmt.Errorf("weigh process %d: %q", pid, text)
+		}
+		all[n].fds, _ = strconv.Atoi(f[0])
+		all[n].rss, _ = strconv.Atoi(f[2])
+	}
+	return all, nil
+}
+
+// load writes documents until stop is called, which gives how many there were and the first error.
+func (r *rig) load(ctx context.Context) (stop func() (int, error)) {
+	running, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	var writes int
+	var first error
+	done.Go(func() {
+		for running.Err() == nil {
+			if err := probe.Write(running, r.forward(), fmt.Sprintf("load %d", writes)); err != nil && running.Err() == nil && first == nil {
+				first = err
+			}
+			writes++
+		}
+	})
+	return func() (int, error) {
+		cancel()
+		done.Wait()
+		return writes, first
+	}
+}
+
+// differs are the fields of the status that two boots of one node do not share, with the reason.
+var differs = map[string]string{
+	"agent.pid": "given anew", "agent.rss": "of the moment", "agent.started": "a time", "mongod.pid": "given anew", "mongod.since": "a time", "mongod.ready_after_s": "a time",
+	"state.free": "logs grow", "updated": "a time", "storage.since": "a time", "storage.ready_s": "a time", "storage.done": "of the boot", "storage.written": "of the boot",
+	"clock.offset": "measured", "clock.last": "a time", "clock.poor": "measured", "clock.guessed": "of the boot", "tuning.values.before": "what the kernel began with",
+}
+
+func cycled(ctx context.Context, b *bench) (string, error) {
+	r, err := b.rig(ctx, raid10LVM, "db1", raid10LVM.disks)
+	if err != nil {
+		return "", err
+	}
+	defer r.close(ctx)
+	figure, err := r.sameAgain(ctx)
+	return figure, r.blame(err)
+}
+
+// sameAgain compares the status of the second boot with that of the third: the first one makes the disks.
+func (r *rig) sameAgain(ctx context.Context) (string, error) {
+	var pages []map[string]string
+	for range 3 {
+		if err := r.lab.Wait(ctx); err != nil {
+			return "", err
+		}
+		if err := r.synced(ctx); err != nil {
+			return "", err
+		}
+		fields, err := r.quiet(ctx)
+		if err != nil {
+			return "", err
+		}
+		pages = append(pages, fields)
+		if len(pages) == 3 {
+			break
+		}
+		if err := r.again(ctx); err != nil {
+			return "", err
+		}
+	}
+	second, third := pages[1], pages[2]
+	var found []string
+	for key := range second {
+		if _, there := third[key]; !there {
+			found = append(found, key+" is gone")
+		}
+	}
+	for key, value := range third {
+		if value != second[key] {
+			found = append(found, fmt.Sprintf("%s was %q and is %q", key, second[key], value))
+		}
+	}
+	slices.Sort(found)
+	if len(found) > 0 {
+		return "", fmt.Errorf("%d of %d fields differ:\n%s", len(found), len(third), strings.Join(found, "\n"))
+	}
+	return fmt.Sprintf("%d fields the same; left out are %d that are of a boot", len(third), len(differs)), nil
+}
+
+// quiet waits until the page has not changed for 5 s, but for what differs anyhow, and gives its fields by their paths.
+func (r *rig) quiet(ctx context.Context) (map[string]string, error) {
+	limit, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	var last string
+	since := time.Now()
+	for {
+		text, err := r.sh(ctx, "cat /run/grove/status.json")
+		if err != nil {
+			return nil, err
+		}
+		var page any
+		if err := json.Unmarshal([]byte(text), &page); err != nil {
+			return nil, fmt.Errorf("status.json: %w: %s", err, text)
+		}
+		fields := map[string]string{}
+		flatten(page, "", fields)
+		if now := fmt.Sprint(fields); now != last {
+			last, since = now, time.Now()
+		} else if time.Since(since) > 5*time.Second && fields["phase"] == "serving" {
+			return fields, nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-limit.Done():
+			return nil, fmt.Errorf("the page does not come to rest within 2 minutes: %s", text)
+		}
+	}
+}
+
+// flatten gives the leaves by their paths, without those that differ.
+func flatten(v any, path string, into map[string]string) {
+	if _, leave := differs[bare(path)]; leave {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			flatten(value, strings.TrimPrefix(path+"."+key, "."), into)
+		}
+	case []any:
+		for n, value := range v {
+			flatten(value, fmt.Sprintf("%s[%d]", path, n), into)
+		}
+	default:
+		into[path] = fmt.Sprint(v)
+	}
+}
+
+// bare is a path without the numbers in lists.
+func bare(path string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(path, "[") {
+		if _, rest, found := strings.Cut(part, "]"); found && b.Len() > 0 {
+			part = rest
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
