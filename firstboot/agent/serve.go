@@ -41,6 +41,7 @@ func (a *Agent) serve(ctx context.Context) {
 	var keeping sync.WaitGroup
 	keeping.Go(func() { a.site.Keep(ctx) })
 	keeping.Go(func() { a.tuner.Keep(ctx) })
+	keeping.Go(func() { a.rotate(ctx) })
 	defer keeping.Wait()
 	conf, err := a.configure()
 	if err != nil {

@@ -31,6 +31,7 @@ type Status struct {
 	State     State    `json:"state"`
 	Storage   Storage  `json:"storage"`
 	Tuning    Tuning   `json:"tuning"`
+	Logs      Logs     `json:"logs"`
 	Network   Network  `json:"network"`
 	Clock     Clock    `json:"clock"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well

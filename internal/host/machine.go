@@ -51,6 +51,8 @@ type Machine interface {
 	// Wait waits until the process has ended and says how, "" when it was not the agent's own child. A process that has another start time is another.
 	Wait(ctx context.Context, p Running) (how string, err error)
 	Terminate(p Running) error
+	// ReopenLog sends SIGUSR1, at which mongod closes its log and opens it again by its name.
+	ReopenLog(p Running) error
 	Kill(p Running) error
 	Resident(pid int) size.Size // of its memory in RAM, 0 when it is gone
 }

@@ -18,8 +18,9 @@ import (
 // makes folders without owners, so that plain files work under them.
 type FakeMachine struct {
 	RAM     size.Size
-	Broken  map[string]error // what goes wrong, by the Source of a Mount or the Path of a Daemon
-	Spawned func(Running)    // called after each start, if not nil
+	Broken  map[string]error    // what goes wrong, by the Source of a Mount or the Path of a Daemon
+	Spawned func(Running)       // called after each start, if not nil
+	Reopens func(Running) error // what a process does when it is told to open its log again; nothing, if nil
 
 	Programs func(Command) (output string, err error) // what a program does that Run runs; nothing, if nil
 	Taken    map[string]bool                          // devices that somebody has for themselves, beside those that are mounted
@@ -244,6 +245,14 @@ func (f *FakeMachine) Wait(ctx context.Context, r Running) (string, error) {
 
 // Terminate see Machine. The fake's processes end in order at once.
 func (f *FakeMachine) Terminate(r Running) error { f.End(r.PID, "exit code 0"); return nil }
+
+// ReopenLog see Machine.
+func (f *FakeMachine) ReopenLog(r Running) error {
+	if f.Reopens == nil {
+		return nil
+	}
+	return f.Reopens(r)
+}
 
 // Kill see Machine.
 func (f *FakeMachine) Kill(r Running) error { f.End(r.PID, "signal killed"); return nil }

@@ -117,6 +117,9 @@ func How(s syscall.WaitStatus) string {
 // Terminate see Machine.
 func (Real) Terminate(p Running) error { return send(p, unix.SIGTERM) }
 
+// ReopenLog see Machine.
+func (Real) ReopenLog(p Running) error { return send(p, unix.SIGUSR1) }
+
 // Kill see Machine.
 func (Real) Kill(p Running) error { return send(p, unix.SIGKILL) }
 

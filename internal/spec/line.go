@@ -12,7 +12,7 @@ import (
 // there are `refused: `, `waits for `, and once all is mounted `ready: /data xfs on /dev/grove/data, ...`.
 type Line struct {
 	Uptime float64 // seconds since the kernel's start
-	Topic  string  // init, node, network, clock, state, storage, mongod, agent, stop
+	Topic  string  // init, node, network, clock, state, storage, mongod, log, agent, stop
 	Text   string
 }
 

@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"context"
+
+	"grove/firstboot/mongod"
+	"grove/firstboot/rotate"
+	"grove/firstboot/status"
+	"grove/internal/host"
+)
+
+// rotate keeps mongod's log short.
+func (a *Agent) rotate(ctx context.Context) {
+	want, known := a.settings(ctx)
+	if !known {
+		return // with ctx
+	}
+	a.page.set(func(s *status.Status) { s.Logs.Path = a.places.Log })
+	daemon := mongod.Daemon(a.Root, a.places)
+	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: tongue{a, "log"}, Mongod: func() (host.Running, bool) {
+		found := a.Machine.Find(daemon.Path, daemon.Args...)
+		if len(found) == 0 {
+			return host.Running{}, false
+		}
+		return found[0], true
+	}}
+	site.Keep(ctx)
+}
