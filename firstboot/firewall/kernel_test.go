@@ -55,7 +55,9 @@ func wire(t *testing.T) pair {
 	setUp(t, "lo", "peer")
 	addAddress(t, "peer", "10.5.0.12/24")
 	addAddress(t, "peer", "192.0.2.9/32")
+	carrier(t, "peer")
 	must(t, netns.Set(p.node))
+	carrier(t, "eth0")
 	return p
 }
 
@@ -72,6 +74,21 @@ func setUp(t *testing.T, names ...string) {
 		link, err := netlink.LinkByName(name)
 		must(t, err)
 		must(t, netlink.LinkSetUp(link))
+	}
+}
+
+// carrier waits until the kernel sends packets into a cable, which it takes up to a second to begin with.
+func carrier(t *testing.T, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		link, err := netlink.LinkByName(name)
+		must(t, err)
+		if link.Attrs().OperState == netlink.OperUp {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has no carrier", name)
+		}
 	}
 }
 
