@@ -5,6 +5,7 @@ func a3() []check {
 	var list []check
 	list = append(list, a3Network()...)
 	list = append(list, a3Tuning()...)
+	list = append(list, a3Logs()...)
 	list = append(list, a3Again()...)
 	return list
 }
