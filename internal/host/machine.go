@@ -11,6 +11,7 @@ import (
 // Machine is what the agent needs of the node that it runs on, beside plain files.
 type Machine interface {
 	Clock
+	Talks
 	// Told gives two channels that are closed once PID 1 (or a person) asks: leave means that the agent ends and touches nothing, stop that the node goes
 	// down and mongod has to end first.
 	Told() (leave, stop <-chan struct{})
