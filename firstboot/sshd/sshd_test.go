@@ -195,10 +195,14 @@ func TestShellAtATerminal(t *testing.T) {
 	}
 	fmt.Fprintln(in, "stty size")
 	soon(t, "it says its new size", func() bool { return strings.Contains(out.String(), "79 100\r\n") })
-	fmt.Fprintln(in, "stty raw -echo; printf 'a\\nb\\r\\r\\nc'; stty sane")
+	fmt.Fprintln(in, "stty raw -echo; printf 'a\\nb\\r\\r\\nc'; stty sane; echo is' 'sane")
 	soon(t, "what a program prints at a raw terminal is not changed", func() bool { return strings.Contains(out.String(), "a\nb\r\r\nc") })
+	soon(t, "the terminal is as before", func() bool { return strings.Contains(out.String(), "is sane\r\n") })
 	in.Close() // the end of input is the end of the shell
-	if err := s.Wait(); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Wait() }()
+	soon(t, "the shell ends", func() bool { return len(ended) > 0 })
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
