@@ -63,7 +63,7 @@ func (r *rig) rotates(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if got, want := strings.Fields(names), "mongod.log mongod.log.2.gz mongod.log.3.gz mongod.log.4.gz mongod.log.5 mongod.out"; strings.Join(got, " ") != want {
+	if got, want := strings.Fields(names), "mongod.log mongod.log.2.gz mongod.log.3.gz mongod.log.4.gz mongod.log.5"; strings.Join(got, " ") != want {
 		return "", fmt.Errorf("the folder has %q; want %s", got, want)
 	}
 	after, err := r.status(ctx)

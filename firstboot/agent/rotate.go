@@ -16,7 +16,7 @@ func (a *Agent) rotate(ctx context.Context) {
 		return // with ctx
 	}
 	a.page.set(func(s *status.Status) { s.Logs.Path = a.places.Log })
-	daemon := mongod.Daemon(a.Root, a.places)
+	daemon := mongod.Daemon(a.Root)
 	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: tongue{a, "log"}, Mongod: func() (host.Running, bool) {
 		found := a.Machine.Find(daemon.Path, daemon.Args...)
 		if len(found) == 0 {

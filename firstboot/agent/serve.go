@@ -106,7 +106,7 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 
 func (a *Agent) mongod(port int) supervise.Service {
 	return supervise.Service{
-		Daemon: a.tuner.Daemon(mongod.Daemon(a.Root, a.places)),
+		Daemon: a.tuner.Daemon(mongod.Daemon(a.Root)),
 		Prepare: func() error {
 			if err := mongod.Folders(a.Machine, a.Root, a.places); err != nil {
 				return err
@@ -115,7 +115,7 @@ func (a *Agent) mongod(port int) supervise.Service {
 		},
 		Ready:  func(ctx context.Context) error { return a.Ready(ctx, port) },
 		Late:   late,
-		Words:  func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output(a.places)) },
+		Words:  func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output) },
 		Reaped: a.Root + status.Reaped,
 	}
 }

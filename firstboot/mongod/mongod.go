@@ -26,15 +26,14 @@ const (
 	Path = "/usr/bin/mongod"
 	Conf = status.Dir + "/mongod.conf"
 	PID  = status.Dir + "/mongod.pid"
+	// Output is what the server prints: why it does not even start, and that its log can't be written. So it lies in RAM, which is not full when the log's disk is.
+	Output = status.Dir + "/mongod.out"
 )
 
-// Output is the file beside the log with what the server prints: mostly why it does not even start.
-func Output(at mongoconf.Places) string { return filepath.Join(filepath.Dir(at.Log), "mongod.out") }
-
 // Daemon is the server as it is started. It is the last but PID 1 to be killed when memory runs out: it is what the node is for.
-func Daemon(root string, at mongoconf.Places) host.Daemon {
+func Daemon(root string) host.Daemon {
 	return host.Daemon{
-		Path: Path, Args: []string{"--config", Conf}, Env: []string{"LANG=C.UTF-8", "HOME=/", "PATH=/usr/bin"}, Output: root + Output(at), UID: UID, GID: GID, OOMScore: -500,
+		Path: Path, Args: []string{"--config", Conf}, Env: []string{"LANG=C.UTF-8", "HOME=/", "PATH=/usr/bin"}, Output: root + Output, UID: UID, GID: GID, OOMScore: -500,
 	}
 }
 

@@ -43,43 +43,40 @@ func (f files) newest() int {
 }
 
 // survey reads the folder, and mends what a power cut has left in it: a packing that was not finished is removed, and a log that is packed already.
-func survey(log string) (f files, err error) {
-	f.dir = filepath.Dir(log)
+func (s *Site) survey() (files, error) {
+	f := files{dir: filepath.Dir(s.Log)}
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil // mongod has never run
-	} else if err != nil {
-		return f, err
 	}
-	packed := map[int]bool{}
+	var needless []string
 	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(log)+".")
+		rest, ours := strings.CutPrefix(e.Name(), filepath.Base(s.Log)+".")
 		path := filepath.Join(f.dir, e.Name())
-		if !ours {
-			continue
-		}
-		if strings.HasSuffix(rest, unfinished) {
-			if err := os.Remove(path); err != nil {
-				return f, err
-			}
-			continue
-		}
-		digits, gz := strings.CutSuffix(rest, ".gz")
-		if n, err := strconv.Atoi(digits); err == nil && n > 0 && strconv.Itoa(n) == digits {
-			f.old = append(f.old, old{path, n, gz})
-			packed[n] = packed[n] || gz
+		digits, packed := strings.CutSuffix(rest, ".gz")
+		if n, err := strconv.Atoi(digits); ours && err == nil && n > 0 && strconv.Itoa(n) == digits {
+			f.old = append(f.old, old{path, n, packed})
+		} else if ours && strings.HasSuffix(rest, unfinished) {
+			needless = append(needless, path)
 		}
 	}
-	slices.SortFunc(f.old, func(a, b old) int { return cmp.Compare(a.number, b.number) })
-	for i := len(f.old) - 1; i >= 0; i-- {
-		if o := f.old[i]; !o.packed && packed[o.number] {
-			if err := os.Remove(o.path); err != nil {
-				return f, err
-			}
-			f.old = slices.Delete(f.old, i, i+1)
+	slices.SortFunc(f.old, func(a, b old) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(b.path, a.path)) // the packed one first
+	})
+	f.old = slices.CompactFunc(f.old, func(packed, plain old) bool {
+		twins := packed.number == plain.number
+		if twins {
+			needless = append(needless, plain.path)
 		}
+		return twins
+	})
+	for _, path := range needless {
+		err = errors.Join(err, s.hands().Remove(path))
 	}
-	return f, f.current(log)
+	if err = errors.Join(err, f.current(s.Log)); err != nil {
+		return f, fmt.Errorf("look at mongod's log: %w", err)
+	}
+	return f, nil
 }
 
 // stamp is the time in a log's first line: {"t":{"$date":"2026-11-30T22:00:00.000+00:00"} since 4.4, at its beginning before.
@@ -103,57 +100,64 @@ func (f *files) current(log string) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	text := strings.Replace(string(stamp.Find(head[:n])), "+0000", "+00:00", 1)
-	f.began, _ = time.Parse("2006-01-02T15:04:05.000Z07:00", text)
-	return nil
+	text := string(stamp.Find(head[:n]))
+	for _, zone := range []string{"Z07:00", "Z0700"} { // since 4.4, and before
+		if f.began, err = time.Parse("2006-01-02T15:04:05.000"+zone, text); err == nil {
+			break
+		}
+	}
+	return nil // without a time it is left to its length
 }
 
 // unfinished is the end of the name of a log that is being packed.
 const unfinished = ".packing"
 
 // pack packs all old logs but the newest.
-func (f files) pack(ctx context.Context) error {
+func (s *Site) pack(ctx context.Context, f files) error {
 	for i, o := range f.old {
 		if o.packed || i == len(f.old)-1 {
 			continue
 		}
-		if err := packOne(ctx, o.path); err != nil {
-			return fmt.Errorf("pack %s: %w", o.path, err)
+		if err := s.packOne(ctx, o.path); err != nil {
+			return fmt.Errorf("pack %s, which stays as it is: %w", o.path, err)
 		}
 	}
 	return nil
 }
 
 // packOne removes the log when its packed twin is safely there. On a full disk the log stays.
-func packOne(ctx context.Context, path string) (err error) {
+func (s *Site) packOne(ctx context.Context, path string) error {
 	from, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	to, err := s.hands().Create(path + unfinished)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(to.Name()))
-		}
-	}()
+	if err := write(ctx, to, from); err != nil {
+		return errors.Join(err, s.hands().Remove(path+unfinished))
+	}
+	if err := s.hands().Rename(path+unfinished, path+".gz"); err != nil {
+		return err
+	}
+	return s.hands().Remove(path)
+}
+
+func write(ctx context.Context, to packing, from io.Reader) error {
 	z := gzip.NewWriter(to)
-	_, err = io.Copy(z, reader{ctx, from})
-	if err = errors.Join(err, z.Close(), to.Sync(), to.Close()); err != nil {
-		return err
+	_, err := io.Copy(z, reader{ctx, from})
+	if err == nil {
+		err = z.Close()
 	}
-	if err = os.Rename(to.Name(), path+".gz"); err != nil {
-		return err
+	if err == nil {
+		err = to.Sync()
 	}
-	dir, openErr := os.Open(filepath.Dir(path))
-	if openErr != nil {
-		return openErr
+	if closed := to.Close(); err == nil {
+		err = closed
 	}
-	defer dir.Close()
-	return errors.Join(dir.Sync(), os.Remove(path))
+	return err
 }
 
 // reader ends with its context.

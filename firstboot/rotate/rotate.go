@@ -4,6 +4,9 @@
 // logs are numbered, mongod.log.7 after mongod.log.6.gz: a number has no need of a clock that is right. The newest old one stays as it is, for lines that come late; the others
 // are packed. The power may go between any two steps; the next turn goes on from the files that are there.
 //
+// A mongod that can't write its new log ends ("Writing to log file failed, aborting application", seen with 6.0.5). So it is told only while there is room for one, and old logs
+// go first where there is little.
+//
 // What the server prints besides, mostly why it does not even start, is cut off when it is long.
 package rotate
 
@@ -11,8 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"grove/firstboot/status"
@@ -36,12 +39,15 @@ type Site struct {
 	Want    spec.Logs
 	Mongod  func() (host.Running, bool)
 	Node    Node
+
+	disk disk // the node's own, but in tests
 }
 
 const (
 	look       = time.Minute      // how often the log is looked at
 	reopenMay  = 15 * time.Second // a mongod that is busy takes its time
 	mostOutput = size.MiB
+	leastRoom  = size.MiB // for a new log
 )
 
 // Keep works until ctx ends.
@@ -50,7 +56,7 @@ func (s *Site) Keep(ctx context.Context) {
 		err := s.turn(ctx)
 		sentence := ""
 		if err != nil && ctx.Err() == nil {
-			sentence = err.Error()
+			sentence = strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
 		if s.Node.Problem("log", sentence) && sentence != "" {
 			s.Node.Say("%s; it is tried again", sentence)
@@ -65,56 +71,67 @@ func (s *Site) Keep(ctx context.Context) {
 
 // turn looks once, and does what is due.
 func (s *Site) turn(ctx context.Context) error {
-	f, err := survey(s.Log)
+	f, err := s.survey()
+	switch {
+	case err != nil:
+		return err
+	case !f.there && len(f.old) > 0:
+		err = s.reopen(ctx, &f) // the power, or an agent, went after the renaming, or mongod did not listen
+	case Due(s.Machine.Now(), f.began, f.size, s.Want):
+		err = s.putAside(ctx, &f)
+	}
+	return errors.Join(err, s.tidy(ctx), s.output())
+}
+
+// tidy removes and packs old logs, whether there is a new one or not.
+func (s *Site) tidy(ctx context.Context) error {
+	f, err := s.survey()
 	if err != nil {
-		return fmt.Errorf("look at mongod's log: %w", err)
+		return err
 	}
-	if !f.there && len(f.old) > 0 {
-		if err := s.reopen(ctx); err != nil { // the power, or an agent, went after the renaming
-			return err
-		}
-	} else if Due(s.Machine.Now(), f.began, f.size, s.Want) {
-		if err := s.putAside(ctx, f); err != nil {
-			return err
-		}
-	}
-	if f, err = survey(s.Log); err != nil {
-		return fmt.Errorf("look at mongod's log: %w", err)
-	}
-	err = errors.Join(s.prune(f), s.output())
-	if !s.Want.Plain && f.there {
-		err = errors.Join(err, f.pack(ctx))
+	if err = s.prune(&f); !s.Want.Plain {
+		err = errors.Join(err, s.pack(ctx, f))
 	}
 	s.Node.Page(func(p *status.Status) { p.Logs.Size, p.Logs.Old = int64(f.size), len(f.old) })
 	return err
 }
 
-// putAside renames the log and has mongod begin a new one.
-func (s *Site) putAside(ctx context.Context, f files) error {
+// putAside renames the log and has mongod begin a new one. A mongod that does not listen writes on into the renamed one, and is told again at the next turn.
+func (s *Site) putAside(ctx context.Context, f *files) error {
+	if err := s.room(f); err != nil {
+		return err
+	}
 	old := fmt.Sprintf("%s.%d", s.Log, f.newest()+1)
-	if err := os.Rename(s.Log, old); err != nil {
+	if err := s.hands().Rename(s.Log, old); err != nil {
 		return fmt.Errorf("put mongod's log aside: %w", err)
 	}
-	if err := s.reopen(ctx); err != nil {
-		return errors.Join(err, back(old, s.Log))
+	if err := s.reopen(ctx, f); err != nil {
+		return err
 	}
 	s.Node.Say("mongod's log is put aside, %s in %s; %d are kept", f.size.Short(), old, s.Want.Keep)
 	return nil
 }
 
-// back gives a log its name again, unless there is a new one.
-func back(old, log string) error {
-	if _, err := os.Lstat(log); !errors.Is(err, fs.ErrNotExist) {
+// room is for a new log; a mongod without it would end.
+func (s *Site) room(f *files) error {
+	if err := s.prune(f); err != nil {
 		return err
 	}
-	return os.Rename(old, log)
+	_, free, err := s.Machine.Space(f.dir)
+	if err == nil && free < leastRoom {
+		return fmt.Errorf("begin a new log: %s has less than %s free, and mongod ends when it can't write its log; it writes on into the old one", f.dir, leastRoom.Short())
+	}
+	return err
 }
 
 // reopen tells mongod and waits for the new file. One that does not run makes it when it starts.
-func (s *Site) reopen(ctx context.Context) error {
+func (s *Site) reopen(ctx context.Context, f *files) error {
 	p, runs := s.Mongod()
 	if !runs {
 		return nil
+	}
+	if err := s.room(f); err != nil {
+		return err
 	}
 	if err := s.Machine.ReopenLog(p); err != nil {
 		return fmt.Errorf("tell mongod, pid %d, to begin a new log: %w", p.PID, err)
@@ -133,14 +150,15 @@ func (s *Site) reopen(ctx context.Context) error {
 	}
 }
 
-// prune removes the oldest: those past the number to be kept, and more of them while the file system is nearly full.
-func (s *Site) prune(f files) error {
+// prune removes the oldest: those past the number to be kept, and all but the newest while the file system is nearly full.
+func (s *Site) prune(f *files) error {
 	keep := max(s.Want.Keep, 1)
-	if total, free, err := s.Machine.Space(f.dir); err == nil && free < total/10 {
-		keep = min(keep, 1)
+	if total, free, err := s.Machine.Space(f.dir); err == nil && free < total/10 && len(f.old) > 1 {
+		keep = 1
+		s.Node.Say("%s has %s of %s free: old logs are removed, but for the newest", f.dir, free.Short(), total.Short())
 	}
 	for len(f.old) > keep {
-		if err := os.Remove(f.old[0].path); err != nil {
+		if err := s.hands().Remove(f.old[0].path); err != nil {
 			return fmt.Errorf("remove an old log: %w", err)
 		}
 		f.old = f.old[1:]

@@ -3,6 +3,7 @@ package rotate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,10 +76,14 @@ func (s *server) write(t *testing.T, n int) {
 	t.Helper()
 	for range n {
 		s.lines++
-		if _, err := fmt.Fprintf(s.file, "{\"t\":{\"$date\":\"2026-11-30T22:00:00.000+00:00\"},\"line\":%d}\n", s.lines); err != nil {
+		if _, err := fmt.Fprintln(s.file, text(s.lines)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func text(line int) string {
+	return fmt.Sprintf(`{"t":{"$date":"2026-11-30T22:00:00.000+00:00"},"line":%d}`, line)
 }
 
 // site is a log of two lines, of yesterday.
@@ -160,64 +165,6 @@ func TestLogsArePutAsidePackedAndRemovedWithoutALineLost(t *testing.T) {
 	}
 }
 
-// Each state is what a power cut, or the agent's death, leaves behind one step.
-func TestATurnGoesOnFromWhereThePowerWent(t *testing.T) {
-	pack := func(t *testing.T, from, to string, cut bool) {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, _ = z.Write(data)
-		z.Close()
-		if packed := b.Bytes(); cut {
-			b.Truncate(len(packed) / 2)
-		}
-		if err := os.WriteFile(to, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		spoil func(t *testing.T, log string, v *server)
-	}{
-		{"the log was renamed, mongod not told", func(t *testing.T, log string, v *server) {
-			if err := os.Rename(log, log+".1"); err != nil {
-				t.Fatal(err)
-			}
-			v.write(t, 1)
-		}},
-		{"a packing was begun", func(t *testing.T, log string, v *server) {
-			_ = os.Rename(log, log+".1")
-			v.open(t)
-			v.write(t, 1)
-			pack(t, log+".1", log+".1.packing", true)
-		}},
-		{"a packing was done, its log not removed", func(t *testing.T, log string, v *server) {
-			_ = os.Rename(log, log+".1")
-			v.open(t)
-			v.write(t, 1)
-			pack(t, log+".1", log+".1.gz", false)
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, v := site(t)
-			c.spoil(t, s.Log, v)
-			for range 2 {
-				if err := s.turn(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				v.write(t, 1)
-			}
-			got, names := lines(t, filepath.Dir(s.Log))
-			if len(got) != v.lines || len(slices.Compact(got)) != v.lines || strings.Contains(names, "packing") {
-				t.Errorf("%d lines of %d, in %s", len(got), v.lines, names)
-			}
-		})
-	}
-}
-
 func TestALogStaysWhenMongodDoesNotListen(t *testing.T) {
 	s, v := site(t)
 	v.deaf = true
@@ -227,8 +174,101 @@ func TestALogStaysWhenMongodDoesNotListen(t *testing.T) {
 		t.Errorf("got %v; want that mongod does not listen", err)
 	}
 	v.write(t, 1)
-	if got, names := lines(t, filepath.Dir(s.Log)); len(got) != v.lines || names != "mongod.log" {
-		t.Errorf("%d lines of %d, in %s; want all in the log", len(got), v.lines, names)
+	if got, names := lines(t, filepath.Dir(s.Log)); len(got) != v.lines || names != "mongod.log.1" {
+		t.Errorf("%d lines of %d, in %s; want all in the old one", len(got), v.lines, names)
+	}
+	v.deaf = false
+	if err := s.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v.write(t, 1)
+	if got, names := lines(t, filepath.Dir(s.Log)); len(got) != v.lines || names != "mongod.log mongod.log.1" {
+		t.Errorf("%d lines of %d, in %s; want a new log once it listens", len(got), v.lines, names)
+	}
+}
+
+// roomy has a file system of 100 MiB.
+type roomy struct {
+	*host.FakeMachine
+	free size.Size
+}
+
+func (r roomy) Space(string) (total, free size.Size, err error) { return 100 * size.MiB, r.free, nil }
+
+func TestALittleRoomIsForMongod(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		free size.Size
+		old  int
+		want string // the files
+		says string
+	}{
+		{"enough: all are kept", 11 * size.MiB, 3, "mongod.log mongod.log.1.gz mongod.log.2.gz mongod.log.3.gz mongod.log.4", ""},
+		{"little: the newest is kept", 9 * size.MiB, 3, "mongod.log mongod.log.4", ""},
+		{"none: mongod is not told", 100 * size.KiB, 3, "mongod.log mongod.log.3", "has less than 1 MiB free, and mongod ends when it can't write its log"},
+		{"none, and nothing to remove", 0, 0, "mongod.log", "has less than 1 MiB free"},
+	} {
+		s, v := site(t)
+		s.Machine = roomy{s.Machine.(*host.FakeMachine), c.free}
+		for n := range c.old {
+			if err := os.WriteFile(fmt.Sprintf("%s.%d", s.Log, n+1), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := ""
+		if err := s.turn(t.Context()); err != nil {
+			said = err.Error()
+		}
+		v.write(t, 1)
+		got, names := lines(t, filepath.Dir(s.Log))
+		if len(got) != v.lines || names != c.want || !strings.Contains(said, c.says) || (said == "") != (c.says == "") {
+			t.Errorf("%s: %d lines of %d, in %s, and %q; want %s, and %q", c.name, len(got), v.lines, names, said, c.want, c.says)
+		}
+	}
+}
+
+// full is a disk on which nothing can be written.
+type full struct{ real }
+
+func (full) Create(path string) (packing, error) {
+	f, err := real{}.Create(path)
+	return fullFile{f}, err
+}
+
+type fullFile struct{ packing }
+
+func (fullFile) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestALogThatCannotBePackedStays(t *testing.T) {
+	s, v := site(t)
+	s.disk = full{}
+	if err := s.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v.write(t, 1)
+	err := s.turn(t.Context())
+	if want := "pack " + s.Log + ".1, which stays as it is: no space left on device"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	v.write(t, 1)
+	if got, names := lines(t, filepath.Dir(s.Log)); len(got) != v.lines || names != "mongod.log mongod.log.1 mongod.log.2" {
+		t.Errorf("%d lines of %d, in %s", len(got), v.lines, names)
+	}
+}
+
+func TestTextLogsTellWhenTheyBegan(t *testing.T) {
+	want := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	for _, line := range []string{
+		`{"t":{"$date":"2026-11-30T22:00:00.000+00:00"},"s":"I",  "c":"CONTROL"`, `{"t":{"$date":"2026-11-30T22:00:00.000Z"},"s":"I"}`,
+		"2026-11-30T22:00:00.000+0000 I CONTROL  ***** SERVER RESTARTED *****", "2026-11-30T23:00:00.000+0100 I CONTROL  [main] x",
+	} {
+		s, _ := site(t)
+		if err := os.WriteFile(s.Log, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := s.survey(); err != nil || !f.began.Equal(want) {
+			t.Errorf("%s: began %s, %v", line, f.began, err)
+		}
 	}
 }
 
