@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -159,6 +160,11 @@ func silentNTP(ctx context.Context, r *rig) (string, error) {
 }
 
 func silentDHCP(ctx context.Context, r *rig) (string, error) {
+	wait, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	if _, err := r.lab.Expect(wait, r.node, regexp.MustCompile(`mongod: \S+ answers on`)); err != nil { // from outside nobody reaches it
+		return "", err
+	}
 	sentence, err := r.problem(ctx, "network eth0: no address: no DHCP server answers")
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ const (
 // Offers is what the network has for its nodes. The zero value is a well-kept one: DHCP, names, a right clock, jumbo frames for who wants them.
 type Offers struct {
 	DHCPSilent bool          // nobody gives addresses
-	NTPSilent  bool          // the gateway does not know the time
+	NTPSilent  bool          // the gateway takes questions about the time and answers none
 	NTPUntold  bool          // DHCP says of no time server (option 42)
 	Ahead      time.Duration // of the gateway's clock to this machine's
 	MTU        int           // that DHCP says; 1500

@@ -13,9 +13,6 @@ import (
 
 // serveTime answers NTP on the gateway by this machine's clock.
 func (n *Network) serveTime() error {
-	if n.offers.NTPSilent {
-		return nil
-	}
 	conn, err := gonet.DialUDP(n.stack, &tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 123}, nil, ipv4.ProtocolNumber)
 	if err != nil {
 		return fmt.Errorf("NTP: %w", err)
@@ -32,7 +29,7 @@ func (n *Network) tellTime(conn net.PacketConn) {
 		if err != nil {
 			return // closed
 		}
-		if reply := ntpReply(buffer[:length], time.Now().Add(n.offers.Ahead)); reply != nil {
+		if reply := ntpReply(buffer[:length], time.Now().Add(n.offers.Ahead)); reply != nil && !n.offers.NTPSilent {
 			conn.WriteTo(reply, from)
 		}
 	}
