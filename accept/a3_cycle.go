@@ -13,7 +13,7 @@ import (
 var differs = map[string]string{
 	"agent.pid": "given anew", "agent.rss": "of the moment", "agent.started": "a time", "mongod.pid": "given anew", "mongod.since": "a time", "mongod.ready_after_s": "a time",
 	"state.free": "logs grow", "updated": "a time", "storage.since": "a time", "storage.ready_s": "a time", "storage.done": "of the boot", "storage.written": "of the boot",
-	"logs.size": "grows", "clock.offset": "measured", "clock.last": "a time", "clock.poor": "measured", "clock.guessed": "of the boot", "tuning.values.before": "what the kernel began with",
+	"logs.size": "grows", "space.free": "logs grow", "clock.offset": "measured", "clock.last": "a time", "clock.poor": "measured", "clock.guessed": "of the boot", "tuning.values.before": "what the kernel began with",
 }
 
 func cycled(ctx context.Context, b *bench) (string, error) {

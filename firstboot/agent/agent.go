@@ -21,6 +21,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/node"
 	"grove/firstboot/provision"
+	"grove/firstboot/space"
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
 	"grove/internal/host"
@@ -50,6 +51,7 @@ type Agent struct {
 	tuner   *tuner.Site
 	places  mongoconf.Places
 	site    *provision.Site
+	space   *space.Site
 }
 
 // mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.

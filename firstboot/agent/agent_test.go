@@ -200,6 +200,7 @@ func TestBoot(t *testing.T) {
 			State:  status.State{Device: n.root + "/dev/vda2", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}, Problems: []string{}, Updated: 5}
 		want.Tuning = status.Tuning{Profile: "none", Values: []status.Tuned{}, Warnings: []status.Warning{}, Differs: got.Tuning.Differs}
 		want.Logs.Path = "/state/mongod/log/mongod.log"
+		want.Space = []status.Room{{Mount: "/state", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}}
 		want.Storage = status.Storage{Plan: []string{}, Done: []string{}, Waits: []string{}, Notes: []string{}, Refused: []status.Refusal{}, Arrays: []status.Array{},
 			Mounts: []status.Mount{}, Swaps: []status.Swap{}, Written: []status.Written{}}
 		want.Network = status.Network{Links: []status.Link{{Name: "eth0", MAC: "52:54:00:aa:bb:cc", Up: true, Address: "10.5.0.11/24", By: "DHCP"}}, DNS: []string{}, Search: []string{}}

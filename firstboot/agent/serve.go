@@ -38,10 +38,12 @@ func (a *Agent) serve(ctx context.Context) {
 		return // with ctx
 	}
 	a.tuner.Data(a.places)
+	a.openSpace(err == nil)
 	var keeping sync.WaitGroup
 	keeping.Go(func() { a.site.Keep(ctx) })
 	keeping.Go(func() { a.tuner.Keep(ctx) })
 	keeping.Go(func() { a.rotate(ctx) })
+	keeping.Go(func() { a.space.Keep(ctx) })
 	defer keeping.Wait()
 	conf, err := a.configure()
 	if err != nil {
@@ -115,7 +117,7 @@ func (a *Agent) mongod(port int) supervise.Service {
 		},
 		Ready:  func(ctx context.Context) error { return a.Ready(ctx, port) },
 		Late:   late,
-		Words:  func() string { return mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output) },
+		Words:  func() string { return a.space.Blame(mongod.LastWords(a.Root+a.places.Log, a.Root+mongod.Output)) },
 		Reaped: a.Root + status.Reaped,
 	}
 }

@@ -32,6 +32,7 @@ type Status struct {
 	Storage   Storage  `json:"storage"`
 	Tuning    Tuning   `json:"tuning"`
 	Logs      Logs     `json:"logs"`
+	Space     []Room   `json:"space"`
 	Network   Network  `json:"network"`
 	Clock     Clock    `json:"clock"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well
@@ -72,6 +73,9 @@ func Write(file string, s Status) error {
 	}
 	if s.Problems == nil {
 		s.Problems = []string{}
+	}
+	if s.Space == nil {
+		s.Space = []Room{}
 	}
 	s.Storage.fill()
 	s.Tuning.fill()

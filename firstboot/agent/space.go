@@ -1,0 +1,7 @@
+package agent
+
+import "grove/firstboot/space"
+
+func (a *Agent) openSpace(state bool) {
+	a.space = &space.Site{Machine: a.Machine, Root: a.Root, Mounts: space.Mounts(a.places, state), Node: tongue{a, "space"}}
+}
