@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"sync"
@@ -17,6 +19,7 @@ import (
 
 	"grove/firstboot/clock"
 	"grove/firstboot/disk"
+	"grove/firstboot/firewall"
 	"grove/firstboot/lend"
 	"grove/firstboot/network"
 	"grove/firstboot/node"
@@ -39,6 +42,9 @@ type Agent struct {
 	NewClient func() network.Client
 	Ready     func(ctx context.Context, port int) error // of mongod
 	Wire      Wire
+	Filter    func(context.Context, firewall.Table) error // the kernel's packets
+	Addresses func() []netip.Prefix                       // of the node
+	Listen    func(port int) (net.Listener, error)
 	Warnings  func(ctx context.Context, port int, log string) ([]string, error) // of mongod
 
 	image   spec.Node
@@ -48,6 +54,8 @@ type Agent struct {
 	settled settled
 	lending *lend.Lending
 	clock   *clock.Site
+	wall    wall
+	door    door
 	tuner   *tuner.Site
 	places  mongoconf.Places
 	site    *provision.Site
@@ -67,7 +75,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
@@ -96,7 +104,8 @@ func (a *Agent) Run() error {
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.page = page{agent: a}
-	a.settled.known = make(chan struct{})
+	a.settled.known, a.door.stated = make(chan struct{}), make(chan struct{})
+	a.openWall(before.Mongod.Port)
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {

@@ -35,6 +35,7 @@ type bench struct {
 	machine *host.FakeMachine
 	agent   *Agent
 	wire    others
+	gate    gate
 	console bytes.Buffer
 
 	warnings []string // mongod's at its start
@@ -97,7 +98,8 @@ func (n *bench) disk() {
 // begin starts an agent.
 func (n *bench) begin() {
 	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return client{mute: n.wire.mute} },
-		Wire:     n.wire.doors(),
+		Wire:   n.wire.doors(),
+		Filter: n.gate.filter, Addresses: n.gate.addresses, Listen: n.gate.listen,
 		Warnings: func(context.Context, int, string) ([]string, error) { return n.warnings, nil },
 		Ready: func(ctx context.Context, port int) error {
 			select {
@@ -205,6 +207,8 @@ func TestBoot(t *testing.T) {
 			Mounts: []status.Mount{}, Swaps: []status.Swap{}, Written: []status.Written{}}
 		want.Network = status.Network{Links: []status.Link{{Name: "eth0", MAC: "52:54:00:aa:bb:cc", Up: true, Address: "10.5.0.11/24", By: "DHCP"}}, DNS: []string{}, Search: []string{}}
 		want.Clock = status.Clock{Servers: []string{}, Poor: []string{}}
+		want.Firewall = status.Firewall{State: "loaded", Cluster: []string{"10.5.0.0/24"}, Operator: []string{"10.5.0.0/24"}, Rules: n.gate.rules()}
+		want.SSH = status.SSH{State: "closed", Keys: []status.LoginKey{}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("want - got +\n%s", diff)
 		}

@@ -82,6 +82,7 @@ func (a *Agent) tellNetwork(e network.Event) {
 		}
 	}
 	a.showLink(e)
+	a.moved()
 }
 
 func by(l network.Lease) string {

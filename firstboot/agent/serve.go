@@ -25,6 +25,7 @@ const late = 2 * time.Minute
 func (a *Agent) serve(ctx context.Context) {
 	err := a.mountState()
 	a.clock.Begin(err == nil)
+	a.stateIs(err == nil)
 	a.places = mongoconf.Where(a.image.Storage, err == nil)
 	switch {
 	case a.image.Storage == nil && err != nil:
@@ -50,6 +51,7 @@ func (a *Agent) serve(ctx context.Context) {
 		a.refuse("mongod", err)
 		return
 	}
+	a.letMongodIn(ctx, conf.Port)
 	service := a.mongod(conf.Port)
 	a.clock.Await(ctx, service.Daemon)
 	supervise.Run(ctx, a.Machine, service, a.tellMongod)

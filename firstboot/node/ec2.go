@@ -35,9 +35,19 @@ const (
 // UserData gets the instance's user data from the metadata service at base, by version 2 of its protocol (IMDSv2): a token first, with PUT, then the data. nil without an error:
 // the instance has none, or the service is switched off. Version 1, which answers whoever makes the node fetch an address, is never spoken.
 func UserData(ctx context.Context, base string) (data []byte, err error) {
+	return get(ctx, base, "/latest/user-data", "the user data")
+}
+
+// PublicKey gets the SSH key that the instance was launched with, lines as authorized_keys has them, in the same way; none without an error means the same.
+func PublicKey(ctx context.Context, base string) ([]string, error) {
+	data, err := get(ctx, base, "/latest/meta-data/public-keys/0/openssh-key", "the instance's SSH key")
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }), err
+}
+
+func get(ctx context.Context, base, path, what string) (data []byte, err error) {
 	client := &http.Client{Timeout: answers, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	for attempt := 1; ; attempt++ {
-		if data, err = userData(ctx, client, base); err == nil || ctx.Err() != nil || attempt == attempts {
+		if data, err = getOnce(ctx, client, base, path); err == nil || ctx.Err() != nil || attempt == attempts {
 			break
 		}
 		select {
@@ -46,12 +56,12 @@ func UserData(ctx context.Context, base string) (data []byte, err error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get the user data: %w", err)
+		return nil, fmt.Errorf("get %s: %w", what, err)
 	}
 	return data, nil
 }
 
-func userData(ctx context.Context, client *http.Client, base string) ([]byte, error) {
+func getOnce(ctx context.Context, client *http.Client, base, path string) ([]byte, error) {
 	code, token, err := ask(ctx, client, http.MethodPut, base+"/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "300")
 	switch {
 	case err != nil:
@@ -61,7 +71,7 @@ func userData(ctx context.Context, client *http.Client, base string) ([]byte, er
 	case code != http.StatusOK:
 		return nil, fmt.Errorf("ask for a token: %s", http.StatusText(code))
 	}
-	code, data, err := ask(ctx, client, http.MethodGet, base+"/latest/user-data", "X-aws-ec2-metadata-token", string(token))
+	code, data, err := ask(ctx, client, http.MethodGet, base+path, "X-aws-ec2-metadata-token", string(token))
 	switch {
 	case err != nil:
 		return nil, err

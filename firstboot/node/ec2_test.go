@@ -115,3 +115,25 @@ func TestUserDataComesBeforeTheOtherSources(t *testing.T) {
 		}
 	}
 }
+
+func TestPublicKey(t *testing.T) {
+	const path = "/latest/meta-data/public-keys/0/openssh-key"
+	for text, want := range map[string]string{"ssh-ed25519 AAAA ann\n": "ssh-ed25519 AAAA ann", "a\r\nb\n": "a|b", "": ""} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPut:
+				io.WriteString(w, "TOKEN")
+			case r.URL.Path != path || r.Header.Get("X-aws-ec2-metadata-token") != "TOKEN":
+				w.WriteHeader(http.StatusUnauthorized)
+			case text == "":
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				io.WriteString(w, text)
+			}
+		}))
+		defer server.Close()
+		if got, err := PublicKey(t.Context(), server.URL); strings.Join(got, "|") != want || err != nil {
+			t.Errorf("%q: got %q, %v", text, got, err)
+		}
+	}
+}

@@ -35,6 +35,8 @@ type Status struct {
 	Space     []Room   `json:"space"`
 	Network   Network  `json:"network"`
 	Clock     Clock    `json:"clock"`
+	Firewall  Firewall `json:"firewall"`
+	SSH       SSH      `json:"ssh"`
 	Problems  []string `json:"problems"` // sentences; empty when all is well
 	Updated   float64  `json:"updated"`
 }
@@ -81,6 +83,8 @@ func Write(file string, s Status) error {
 	s.Tuning.fill()
 	s.Network.fill()
 	s.Clock.fill()
+	s.Firewall.fill()
+	s.SSH.fill()
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
