@@ -46,7 +46,7 @@ func command(out, errs io.Writer) *cobra.Command {
 		Short: "grove turns a board file and a recipe into a bootable MongoDB appliance",
 		Long: "grove turns a board file and a recipe into a bootable MongoDB appliance: a disk image that boots from its own loader and serves mongod.\n" +
 			"RECIPE is the name of one that comes with grove (see grove list) or the path of a file.\n\n" +
-			"Exit codes: 0 done, 1 fault, 2 usage, 3 findings in a file, 4 refused for safety, 130 interrupted.",
+			"Exit codes: 0 done, 1 fault, 2 usage, 3 findings in a file, 4 refused for safety, 130 interrupted; of lab ssh the command's.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.SetOut(out)
@@ -95,12 +95,15 @@ func explain(ctx context.Context, err error, errs io.Writer) int {
 	var found diag.Findings
 	var badUsage usage
 	var refused refusal
+	var elsewhere ended
 	switch {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
 		fmt.Fprintln(errs, "grove: interrupted")
 		return exitInterrupted
+	case errors.As(err, &elsewhere):
+		return int(elsewhere)
 	case errors.As(err, &found):
 		found.Write(errs)
 		return exitFindings

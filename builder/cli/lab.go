@@ -36,7 +36,7 @@ type labFlags struct {
 
 func labVerb() *cobra.Command {
 	c := &cobra.Command{Use: "lab", Short: "boot an image in QEMU, without root or KVM"}
-	c.AddCommand(labUp(), labTest())
+	c.AddCommand(labUp(), labTest(), labSSH())
 	onlyVerbs(c)
 	return c
 }
@@ -86,6 +86,7 @@ func up(ctx context.Context, what string, f labFlags, out, errs io.Writer) error
 	if err == nil {
 		for _, n := range l.Nodes() {
 			fmt.Fprintln(out, nodeLine(n))
+			fmt.Fprintf(out, "%s: grove lab ssh %s opens a shell; its status page is http://%s\n", n.Name, n.Name, n.Page)
 		}
 		fmt.Fprintf(out, "serial logs in %s; Ctrl-C ends the lab\n", l.Dir())
 		err = l.Hold(ctx)
@@ -164,7 +165,7 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	if err != nil {
 		return lab.Config{}, 0, err
 	}
-	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a), Storage: booted(a).Storage != nil}, Firmware: f.firmware, Bus: f.disk,
+	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a), Storage: booted(a).Storage != nil, Page: booted(a).Settings.Status.Port}, Firmware: f.firmware, Bus: f.disk,
 		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
 	disks, err := f.disks(a)

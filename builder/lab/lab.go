@@ -20,6 +20,7 @@ import (
 
 	"grove/builder/lab/bay"
 	"grove/builder/lab/network"
+	"grove/builder/lab/remote"
 	"grove/internal/host"
 	"grove/internal/spec"
 )
@@ -30,6 +31,7 @@ type Image struct {
 	Path string
 	Lab  spec.Lab
 
+	Page    int  // port of the status page; the default's
 	Storage bool // the node makes something of data disks before it starts mongod
 }
 
@@ -42,6 +44,7 @@ type Config struct {
 	Disks    [][]bay.Disk    // beside it, of each node; none
 	Names    []string        // of the nodes, in the lab and at its name server; their hostnames
 	Dates    []string        // that the nodes' hardware clocks show at power-on: 1970-01-01, or with a time 2026-05-01T12:00:00; this machine's
+	NoKey    bool            // the nodes are not told of the lab's key
 	Network  network.Offers  // what they find on it; all is well
 	Dir      string          // where the lab makes its folder; made if missing
 	Boot     time.Duration   // longest time to mongod's answer, times the number of nodes; 120 s
@@ -98,9 +101,13 @@ func (l *Lab) up(ctx context.Context) error {
 	if l.network, err = network.New(seats, l.config.Network); err != nil {
 		return err
 	}
+	key, err := remote.NewKey(l.dir)
+	if err != nil {
+		return fmt.Errorf("make the lab's key: %w", err)
+	}
 	see := l.oneByOne()
 	for i, seat := range seats {
-		n := &node{config: l.config, number: i, seat: seat, dir: l.dir, runtime: l.runtime, network: l.network, see: see}
+		n := &node{config: l.config, number: i, seat: seat, dir: l.dir, runtime: l.runtime, network: l.network, key: key, see: see}
 		l.nodes = append(l.nodes, n)
 		if err := n.prepare(ctx); err != nil {
 			return fmt.Errorf("prepare %s: %w", seat.Name, err)
@@ -111,7 +118,7 @@ func (l *Lab) up(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return l.announce()
 }
 
 func (l *Lab) makeFolders() (err error) {
@@ -197,6 +204,9 @@ func (l *Lab) Close(ctx context.Context) error {
 		}
 		for _, n := range l.nodes {
 			l.closed = errors.Join(l.closed, n.remove())
+		}
+		if l.dir != "" {
+			l.closed = errors.Join(l.closed, remote.Remove(l.dir))
 		}
 		if l.runtime != "" {
 			l.closed = errors.Join(l.closed, os.RemoveAll(l.runtime))

@@ -35,7 +35,10 @@ type node struct {
 	bay      *bay.Bay
 	console  *qemu.Console
 	firmware *qemu.Console // SeaBIOS's debug port
-	forward  string
+	key      string        // of the lab's operator
+	forward  string        // mongod's, on this machine
+	ssh      string
+	page     string
 	logs     []*os.File
 	sockets  qemu.Sockets
 	watch    sync.WaitGroup // all that runs beside the node
@@ -67,6 +70,9 @@ func (n *node) prepare(ctx context.Context) error {
 	}
 	n.watch.Go(n.plug)
 	if n.forward, err = n.network.Forward(n.seat.IP, mongodPort); err != nil {
+		return err
+	}
+	if err := n.open(); err != nil {
 		return err
 	}
 	if err := n.writePersonal(); err != nil {
@@ -132,7 +138,7 @@ func (n *node) describe() (qemu.Machine, error) {
 }
 
 func (n *node) writePersonal() error {
-	text, err := yaml.Marshal(n.config.Nodes[n.number])
+	text, err := yaml.Marshal(n.personal())
 	if err != nil {
 		return fmt.Errorf("BUG: write node.yaml: %w", err)
 	}

@@ -16,6 +16,8 @@ type Status struct {
 	PID     int        `json:"pid"`               // of its QEMU
 	Address string     `json:"address"`           // in the lab's network
 	Forward string     `json:"forward"`           // mongod's, on this machine
+	SSH     string     `json:"ssh"`               // its port 22, on this machine
+	Page    string     `json:"page"`              // its status page's
 	Version string     `json:"version"`           // mongod's, once it answers
 	Serial  string     `json:"serial"`            // the console's log
 	Storage string     `json:"storage,omitempty"` // what the node said last of its data disks
@@ -41,7 +43,7 @@ func (n *node) status() Status {
 	b := p.boot
 	facts := b.Facts()
 	s := Status{
-		Name: n.seat.Name, State: "booting", PID: p.process.PID(), Forward: n.forward, Version: facts.Version, Serial: n.path(serialLog), Times: facts.Times,
+		Name: n.seat.Name, State: "booting", PID: p.process.PID(), Forward: n.forward, SSH: n.ssh, Page: n.page, Version: facts.Version, Serial: n.path(serialLog), Times: facts.Times,
 		Address: net.JoinHostPort(n.seat.IP, fmt.Sprint(mongodPort)),
 	}
 	for _, line := range facts.Lines {
