@@ -7,5 +7,6 @@ func a3() []check {
 	list = append(list, a3Tuning()...)
 	list = append(list, a3Logs()...)
 	list = append(list, a3Again()...)
+	list = append(list, a3Browse()...)
 	return list
 }

@@ -37,6 +37,7 @@ type Status struct {
 	Clock     Clock    `json:"clock"`
 	Firewall  Firewall `json:"firewall"`
 	SSH       SSH      `json:"ssh"`
+	Browse    string   `json:"browse"`   // address of the page for the data, empty when there is none
 	Problems  []string `json:"problems"` // sentences; empty when all is well
 	Updated   float64  `json:"updated"`
 }

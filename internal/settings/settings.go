@@ -19,6 +19,9 @@ import (
 	"grove/internal/spec"
 )
 
+// BrowsePort is where the page for the data is, on the loopback address: beside the status page's.
+const BrowsePort = 8081
+
 // Check reports each fault by its key, such as network.interfaces[0].address.
 func Check(s spec.Settings, report func(key, format string, values ...any)) {
 	c := check{report}
@@ -29,6 +32,9 @@ func Check(s spec.Settings, report func(key, format string, values ...any)) {
 	c.keys(s.SSH.Keys)
 	if p := s.Status.Port; p < 0 || p > 65535 {
 		report("status.port", "want a port from 1 to 65535, have %d", p)
+	}
+	if s.Status.Browse && !s.Status.Off && s.Status.Port == BrowsePort {
+		report("status.port", "%d is the page's for the data (status.browse); want another", BrowsePort)
 	}
 	c.address("metrics.push", s.Metrics.Push)
 	c.address("metrics.proxy", s.Metrics.Proxy)

@@ -39,6 +39,8 @@ func TestFaultsAreFoundAtTheirKeys(t *testing.T) {
 		{"ssh: {keys: [hello]}", `ssh.keys[0]: want a public key such as ssh-ed25519 AAAA... name, have "hello"`},
 		{"ssh: {keys: ['-----BEGIN OPENSSH PRIVATE KEY-----']}", "ssh.keys[0]: is a private key; want the public one, from the file with .pub"},
 		{"ssh: {keys: ['no-pty " + aKey + "']}", "ssh.keys[0]: want one key without options"},
+		{"status: {port: 8081, browse: true}", "status.port: 8081 is the page's for the data (status.browse); want another"},
+		{"status: {port: 8081}", ""},
 		{"status: {port: 70000}", "status.port: want a port from 1 to 65535, have 70000"},
 		{"metrics: {push: example.org}", `metrics.push: want an address that begins with https:// or http://, have "example.org"`},
 		{"metrics: {push: 'https://me:x@example.org'}", "metrics.push: must not hold a password: it would stand in every image and on the status page"},

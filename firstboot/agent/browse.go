@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"grove/firstboot/browse"
+	"grove/firstboot/status"
+	"grove/internal/settings"
+)
+
+// browseAgain is when a page for the data that could not be opened is tried again.
+const browseAgain = 30 * time.Second
+
+// browse has the page for the data on the loopback address, if the settings ask for it.
+func (a *Agent) browse(ctx context.Context) {
+	s, known := a.settings(ctx)
+	if !known || !s.Status.Browse {
+		return
+	}
+	c := browse.Config{Node: func() string { return a.page.read().Node }, Mongod: func() int { return a.page.read().Mongod.Port }}
+	for {
+		err := browse.Serve(ctx, settings.BrowsePort, c, func(address string) {
+			a.page.problem("browse", "")
+			a.page.set(func(p *status.Status) { p.Browse = address })
+			_, port, _ := strings.Cut(address, ":")
+			a.say("browse", "mongod's users see the data on http://localhost:%s, reached by ssh -L %s:%s root@NODE", port, port, address)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		a.page.set(func(p *status.Status) { p.Browse = "" })
+		if a.page.problem("browse", "the page for the data: "+err.Error()) {
+			a.say("browse", "the page for the data: %v; it is tried again", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(browseAgain):
+		}
+	}
+}
