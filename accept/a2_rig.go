@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -49,12 +50,27 @@ func (b *bench) boot(ctx context.Context, image lab.Image, node string, disks []
 
 func (r *rig) close(ctx context.Context) { r.lab.Close(context.WithoutCancel(ctx)) }
 
+// errEmulator says that a check has come to no verdict. QEMU before 8.1 may translate code that another processor is changing, and keep what it read (fixed by its commit "accel/tcg: Always
+// lock pages before translation"): the kernel then meets a breakpoint of its own that is long gone, and panics. Early in a boot the lab resets the machine.
+var errEmulator = errors.New("the emulator has spoilt the kernel's code")
+
 // blame adds where to look, and keeps a nil error nil.
 func (r *rig) blame(err error) error {
 	if err == nil {
 		return nil
 	}
+	for _, n := range r.lab.Nodes() {
+		if log, readErr := os.ReadFile(n.Serial); readErr == nil && spoiltByEmulator(string(log)) {
+			err = fmt.Errorf("%w: %w", errEmulator, err)
+		}
+	}
 	return fmt.Errorf("%w\nserial log: %s", err, r.lab.Nodes()[0].Serial)
+}
+
+// spoiltByEmulator looks for the breakpoint in the panic that is the last thing the console has.
+func spoiltByEmulator(log string) bool {
+	oops, panics := strings.LastIndex(log, "Oops: int3: "), strings.LastIndex(log, "Kernel panic - not syncing")
+	return oops >= 0 && panics > oops && !regexp.MustCompile(`grove \d+\.\d\d `).MatchString(log[panics:])
 }
 
 func (r *rig) sh(ctx context.Context, command string) (string, error) {

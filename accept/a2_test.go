@@ -81,3 +81,20 @@ func TestViewsNameWhatIsMissing(t *testing.T) {
 		t.Errorf("got %v; want /log named", err)
 	}
 }
+
+func TestAPanicOfTheEmulatorsIsTold(t *testing.T) {
+	const oops, panics, node = "[    7.4] Oops: int3: 0000 [#1] PREEMPT\n", "[    7.5] Kernel panic - not syncing: Fatal exception\n", "grove 4.26 init: kernel 6.12\n"
+	for _, c := range []struct {
+		name, log string
+		want      bool
+	}{
+		{"at the end", node + oops + panics, true},
+		{"a panic of another kind", node + panics, false},
+		{"before a reset, after which the node came up", oops + panics + node, false},
+		{"none", node, false},
+	} {
+		if got := spoiltByEmulator(c.log); got != c.want {
+			t.Errorf("%s: got %v; want %v", c.name, got, c.want)
+		}
+	}
+}
