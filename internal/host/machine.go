@@ -12,6 +12,8 @@ import (
 type Machine interface {
 	Clock
 	Talks
+	Usages
+	Usages
 	// Told gives two channels that are closed once PID 1 (or a person) asks: leave means that the agent ends and touches nothing, stop that the node goes
 	// down and mongod has to end first.
 	Told() (leave, stop <-chan struct{})
