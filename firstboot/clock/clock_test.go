@@ -212,6 +212,15 @@ func TestTimeIsKept(t *testing.T) {
 	if err := Keep(file, want); err != nil || !Kept(file).Equal(want) {
 		t.Errorf("got %s, %v", Kept(file), err)
 	}
+	if err := os.Symlink("/dev/full", file+".new"); err != nil { // what is written there finds no room
+		t.Fatal(err)
+	}
+	if err := Keep(file, want.Add(time.Hour)); err == nil || !Kept(file).Equal(want) {
+		t.Errorf("on a full disk: got %s, %v", Kept(file), err)
+	}
+	if err := Keep(file, want.Add(time.Hour)); err != nil || !Kept(file).Equal(want.Add(time.Hour)) {
+		t.Errorf("with room again: got %s, %v", Kept(file), err)
+	}
 	if err := os.WriteFile(file, []byte("2026-0"), 0o600); err != nil || !Kept(file).IsZero() {
 		t.Errorf("of half a line: got %s, %v", Kept(file), err)
 	}

@@ -45,10 +45,11 @@ func replace(file, text string) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), file)
+	if err != nil {
+		_ = os.Remove(f.Name()) // as of a full disk
+		return err
 	}
-	return err
+	return os.Rename(f.Name(), file)
 }
 
 // lifetime is how much later than its image a node may believe itself to be; a time kept beyond it comes from a clock that was wrong.

@@ -15,6 +15,7 @@ const file = "/state/grove/clock"
 
 const (
 	keepEvery = 10 * time.Minute // the time for the next boot; a card wears out by writing
+	keepAgain = time.Minute      // when it could not be written
 	mongodMay = 15 * time.Second // how long mongod waits for a time server when the date is not known
 )
 
@@ -194,8 +195,18 @@ func (s *Site) save(ctx context.Context) {
 			_ = Keep(s.Root+file, s.Machine.Now()) // nobody would read why not
 			return
 		}
-		s.Node.Problem("clock kept", word(Keep(s.Root+file, s.Machine.Now())))
+		err := Keep(s.Root+file, s.Machine.Now())
+		s.Node.Problem("clock kept", word(err))
+		every.Reset(pause(err))
 	}
+}
+
+// pause is until the time is written again.
+func pause(err error) time.Duration {
+	if err != nil {
+		return keepAgain
+	}
+	return keepEvery
 }
 
 func word(err error) string {

@@ -170,9 +170,20 @@ func TestTimeThatCantBeKeptIsAProblem(t *testing.T) {
 		}
 		s.Begin(true)
 		s.Offer([]string{"a"})
-		s.live(t, time.Minute)
+		go s.live(t, 3*time.Minute)
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
 		if !strings.HasPrefix(s.problems["clock kept"], "keep the time: ") {
 			t.Errorf("got %q", s.problems)
 		}
+		if err := os.RemoveAll(filepath.Join(s.root, file)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s.problems["clock kept"] != "" || Kept(s.root+file).IsZero() {
+			t.Errorf("a minute after it could be: got %q, kept %s", s.problems, Kept(s.root+file))
+		}
+		time.Sleep(2 * time.Minute)
 	})
 }

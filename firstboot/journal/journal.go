@@ -112,15 +112,18 @@ func (j *Journal) write(r Record) error {
 	return nil
 }
 
-// Replace writes a file that is whole on the medium when it returns, or is not there.
+// Replace writes a file that is whole on the medium when it returns, or is as it was. On a full disk nothing is left of the attempt.
 func Replace(file string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(file+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(file+".new"))
 	}
 	if err := os.Rename(file+".new", file); err != nil {
 		return err

@@ -81,3 +81,26 @@ func TestJournalThatCannotBeWrittenSaysSo(t *testing.T) {
 		t.Error("a record that is not there was ended")
 	}
 }
+
+func TestAFullDiskLeavesTheRecordAsItWas(t *testing.T) {
+	folder := t.TempDir()
+	j := read(t, folder)
+	if _, err := j.Begin(Record{Name: "make ext4"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", folder+"/0001.json.new"); err != nil { // what is written there finds no room
+		t.Fatal(err)
+	}
+	if err := j.End(1); err == nil || !strings.Contains(err.Error(), "write record 1 of the journal: ") || !strings.Contains(err.Error(), "no space left on device") {
+		t.Errorf("got %v", err)
+	}
+	if all := read(t, folder).All(); len(all) != 1 || all[0].Done || all[0].Name != "make ext4" {
+		t.Errorf("got %+v", all)
+	}
+	if _, err := os.Lstat(folder + "/0001.json.new"); !os.IsNotExist(err) {
+		t.Errorf("the attempt is still there: %v", err)
+	}
+	if err := j.End(1); err != nil || !read(t, folder).All()[0].Done {
+		t.Errorf("with room again: %v", err)
+	}
+}
