@@ -8,5 +8,6 @@ func a3() []check {
 	list = append(list, a3Logs()...)
 	list = append(list, a3Again()...)
 	list = append(list, a3Browse()...)
+	list = append(list, a3Full()...)
 	return list
 }
