@@ -9,5 +9,6 @@ func a3() []check {
 	list = append(list, a3Again()...)
 	list = append(list, a3Browse()...)
 	list = append(list, a3Full()...)
+	list = append(list, a3Access()...)
 	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"grove/builder/lab/network"
 	"grove/builder/lab/remote"
 	"grove/internal/spec"
 )
@@ -41,6 +42,15 @@ func (l *Lab) LogIn(ctx context.Context, node string, key ssh.Signer) (*ssh.Clie
 		return nil, err
 	}
 	return remote.Dial(ctx, conn, l.dir, node, key)
+}
+
+// Sweep calls ports of a node from an address that no node has, and tells which of them answer.
+func (l *Lab) Sweep(ctx context.Context, from, node string, ports []int) (network.Answers, error) {
+	n, err := l.find(node)
+	if err != nil {
+		return network.Answers{}, err
+	}
+	return l.network.Sweep(ctx, from, n.seat.IP, ports)
 }
 
 // open forwards a node's ports for persons.

@@ -109,3 +109,20 @@ func TestNetworkCarriesPacketsUpToItsSize(t *testing.T) {
 		}
 	}
 }
+
+func TestSweepTellsOpenFromRefused(t *testing.T) {
+	n, seats := open(t, Offers{}, "a")
+	a := plug(t, n, seats[0])
+	a.echo(t, seats[0].IP, 7000)
+	for _, from := range []string{"10.5.0.250", "192.0.2.9"} {
+		for range 2 { // the address is given back
+			got, err := n.Sweep(t.Context(), from, seats[0].IP, []int{6999, 7000, 7001})
+			if fmt.Sprint(got) != "{[7000] [6999 7001]}" || err != nil {
+				t.Errorf("from %s: got %v, %v", from, got, err)
+			}
+		}
+	}
+	if got, err := n.Sweep(t.Context(), "10.5.0.250", "10.5.0.77", []int{7000}); err == nil && len(got.Open)+len(got.Refused) > 0 {
+		t.Errorf("where nobody is: got %v", got)
+	}
+}
