@@ -75,7 +75,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()

@@ -22,7 +22,7 @@ func LastWords(files ...string) string {
 }
 
 func readEnd(file string) string {
-	text, err := readTail(file, 16<<10)
+	text, err := Tail(file, 16<<10)
 	if err != nil {
 		return ""
 	}

@@ -30,7 +30,7 @@ func Warnings(ctx context.Context, port int, log string) ([]string, error) {
 	if err == nil {
 		return append(warning.Texts(lines), more...), nil
 	}
-	text, unread := readTail(log, 512<<10) // all that a start says, ten times over
+	text, unread := Tail(log, 512<<10) // all that a start says, ten times over
 	if unread != nil {
 		return nil, fmt.Errorf("read mongod's start-up warnings: %w; %w", err, unread)
 	}
@@ -51,8 +51,8 @@ func perCPU(ctx context.Context, admin *mongo.Database) []string {
 	return []string{"TCMalloc does not use per-CPU caches (serverStatus: tcmalloc.usingPerCPUCaches is false)"}
 }
 
-// readTail is the end of a file.
-func readTail(file string, most int64) (string, error) {
+// Tail is the end of a file.
+func Tail(file string, most int64) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err

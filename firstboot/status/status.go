@@ -71,6 +71,15 @@ type State struct {
 
 // Write replaces the file in one stroke: a reader sees the old or the new page.
 func Write(file string, s Status) error {
+	data, err := Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return Replace(file, data)
+}
+
+// Marshal gives the page as JSON, with lists of nothing where nothing is.
+func Marshal(s Status) ([]byte, error) {
 	if s.Addresses == nil {
 		s.Addresses = []string{}
 	}
@@ -87,10 +96,7 @@ func Write(file string, s Status) error {
 	s.Firewall.fill()
 	s.SSH.fill()
 	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return Replace(file, append(data, '\n'))
+	return append(data, '\n'), err
 }
 
 // Read gives the page that an earlier agent has left, the zero Status if there is none to be read.
