@@ -241,11 +241,15 @@ func (r *rig) terminal(ctx context.Context) error {
 	if err := session.RequestPty("xterm", 33, 77, ssh.TerminalModes{}); err != nil {
 		return err
 	}
-	session.Stdin = strings.NewReader("readlink /proc/self/fd/0; stty\nexit 5\n")
-	out, err := session.Output("")
-	var exit *ssh.ExitError
-	if !errors.As(err, &exit) || exit.ExitStatus() != 5 || !strings.Contains(string(out), "/dev/pts/") || !strings.Contains(string(out), "33") || !strings.Contains(string(out), "77") {
-		return fmt.Errorf("a shell at a terminal of 33 rows and 77 columns: %w: %s", err, out)
+	var out strings.Builder
+	session.Stdin, session.Stdout = strings.NewReader("readlink /proc/self/fd/0; stty\n"), &out
+	if err = session.Shell(); err == nil {
+		err = session.Wait()
+	}
+	for _, words := range []string{"/dev/pts/", "rows:33", "cols:77"} {
+		if err != nil || !strings.Contains(out.String(), words) {
+			return fmt.Errorf("a shell at a terminal of 33 rows and 77 columns: %w: %s", err, out.String())
+		}
 	}
 	return nil
 }

@@ -62,13 +62,11 @@ func (a *Agent) access(ctx context.Context) {
 		return
 	}
 	l, err := a.Listen(sshPort)
-	if err == nil {
-		err = a.letIn(func(w *firewall.Wanted) { w.SSH = sshPort })
-	}
 	if err != nil {
 		a.sshFault(err)
 		return
 	}
+	_ = a.letIn(func(w *firewall.Wanted) { w.SSH = sshPort }) // what is wrong was said; the rules of before let nobody in
 	a.page.set(func(s *status.Status) { s.SSH.State, s.SSH.Port = "open", sshPort })
 	a.say("ssh", "root may log in at port %d with %s; host key %s", sshPort, keyNames(a.opens()), ssh.FingerprintSHA256(server.HostKey.PublicKey()))
 	if err := server.Serve(ctx, l); err != nil {
