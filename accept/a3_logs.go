@@ -18,6 +18,7 @@ import (
 // a3Logs: mongod's log over a day's worth of connections.
 func a3Logs() []check {
 	return []check{
+		{name: "a3.4.mongod", says: "mongod's log put aside six times while connections come: each is there, accepted and ended", within: 6 * time.Minute, run: withMongod("./firstboot/rotate", "Real", "TestNoLineOfARealMongodIsLost")},
 		{name: "a3.4", says: "more than 10,000 lines of mongod's log: put aside five times, packed, four kept, mongod never restarted, no line lost", within: 15 * time.Minute, run: rotated,
 			notCI: "the node looks at its log each minute; firstboot/rotate walks the same in go test"},
 	}

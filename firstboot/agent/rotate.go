@@ -17,12 +17,13 @@ func (a *Agent) rotate(ctx context.Context) {
 	}
 	a.page.set(func(s *status.Status) { s.Logs.Path = a.places.Log })
 	daemon := mongod.Daemon(a.Root)
-	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: tongue{a, "log"}, Mongod: func() (host.Running, bool) {
+	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: tongue{a, "log"}, Mongod: func() (p host.Running, runs, answers bool) {
 		found := a.Machine.Find(daemon.Path, daemon.Args...)
 		if len(found) == 0 {
-			return host.Running{}, false
+			return p, false, false
 		}
-		return found[0], true
+		now := a.page.read().Mongod
+		return found[0], true, now.State == "ready" && now.PID == found[0].PID
 	}}
 	site.Keep(ctx)
 }

@@ -31,13 +31,13 @@ type Node interface {
 	Problem(about, sentence string) (news bool)
 }
 
-// Site is one node's log. Mongod gives the server that runs, false for none.
+// Site is one node's log. Mongod gives the server that runs, and whether it answers by now: SIGUSR1 would end one that is only beginning to start.
 type Site struct {
 	Machine host.Machine
 	Log     string // its path, with the root before it
 	Output  string // what the server prints besides
 	Want    spec.Logs
-	Mongod  func() (host.Running, bool)
+	Mongod  func() (p host.Running, runs, answers bool)
 	Node    Node
 
 	disk disk // the node's own, but in tests
@@ -45,7 +45,8 @@ type Site struct {
 
 const (
 	look       = time.Minute      // how often the log is looked at
-	reopenMay  = 15 * time.Second // a mongod that is busy takes its time
+	reopenMay  = 20 * time.Second // a mongod that is busy takes its time
+	tellAgain  = 6 * time.Second  // mongod passes over a signal that comes within 5 s of the one before (seen with 6.0.5)
 	mostOutput = size.MiB
 	leastRoom  = size.MiB // for a new log
 )
@@ -72,9 +73,11 @@ func (s *Site) Keep(ctx context.Context) {
 // turn looks once, and does what is due.
 func (s *Site) turn(ctx context.Context) error {
 	f, err := s.survey()
+	_, runs, answers := s.Mongod()
 	switch {
 	case err != nil:
 		return err
+	case runs && !answers: // it can wait
 	case !f.there && len(f.old) > 0:
 		err = s.reopen(ctx, &f) // the power, or an agent, went after the renaming, or mongod did not listen
 	case Due(s.Machine.Now(), f.began, f.size, s.Want):
@@ -126,25 +129,39 @@ func (s *Site) room(f *files) error {
 
 // reopen tells mongod and waits for the new file. One that does not run makes it when it starts.
 func (s *Site) reopen(ctx context.Context, f *files) error {
-	p, runs := s.Mongod()
-	if !runs {
+	p, runs, answers := s.Mongod()
+	if !runs || !answers {
 		return nil
 	}
 	if err := s.room(f); err != nil {
 		return err
 	}
-	if err := s.Machine.ReopenLog(p); err != nil {
-		return fmt.Errorf("tell mongod, pid %d, to begin a new log: %w", p.PID, err)
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, reopenMay, fmt.Errorf("not there within %s", reopenMay))
 	defer cancel()
 	for {
-		if _, err := os.Stat(s.Log); err == nil {
+		if err := s.Machine.ReopenLog(p); err != nil {
+			return fmt.Errorf("tell mongod, pid %d, to begin a new log: %w", p.PID, err)
+		}
+		if s.appears(ctx) {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for mongod's new log: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// appears waits for the new log until mongod may be told again, or ctx ends.
+func (s *Site) appears(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, tellAgain)
+	defer cancel()
+	for {
+		if _, err := os.Stat(s.Log); err == nil {
+			return true
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for mongod's new log: %w", context.Cause(ctx))
+			return false
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

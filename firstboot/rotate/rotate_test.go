@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -61,6 +62,11 @@ type server struct {
 	file  *os.File
 	lines int
 	deaf  bool
+	told  int
+
+	passes int // over so many signals
+
+	runs, answers bool
 }
 
 func (s *server) open(t *testing.T) {
@@ -89,18 +95,19 @@ func text(line int) string {
 // site is a log of two lines, of yesterday.
 func site(t *testing.T) (*Site, *server) {
 	dir := t.TempDir()
-	v := &server{log: filepath.Join(dir, "mongod.log")}
+	v := &server{log: filepath.Join(dir, "mongod.log"), runs: true, answers: true}
 	v.open(t)
 	v.write(t, 2)
 	m := &host.FakeMachine{RAM: size.GiB, Reopens: func(host.Running) error {
-		if !v.deaf {
+		v.told++
+		if !v.deaf && v.told > v.passes {
 			v.file.Close()
 			v.open(t)
 		}
 		return nil
 	}}
 	return &Site{Machine: m, Log: v.log, Output: filepath.Join(dir, "mongod.out"), Want: spec.Logs{Rotate: "daily", Keep: 4}, Node: quiet{},
-		Mongod: func() (host.Running, bool) { return host.Running{PID: 100}, true }}, v
+		Mongod: func() (host.Running, bool, bool) { return host.Running{PID: 100}, v.runs, v.answers }}, v
 }
 
 type quiet struct{}
@@ -184,6 +191,35 @@ func TestALogStaysWhenMongodDoesNotListen(t *testing.T) {
 	v.write(t, 1)
 	if got, names := lines(t, filepath.Dir(s.Log)); len(got) != v.lines || names != "mongod.log mongod.log.1" {
 		t.Errorf("%d lines of %d, in %s; want a new log once it listens", len(got), v.lines, names)
+	}
+}
+
+// mongod passes over a signal that comes too soon after another.
+func TestMongodIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, v := site(t)
+		v.passes = 1
+		if err := s.turn(t.Context()); err != nil || v.told != 2 {
+			t.Errorf("got %v, told %d times", err, v.told)
+		}
+	})
+}
+
+func TestAMongodThatStartsIsLeftAlone(t *testing.T) {
+	s, v := site(t)
+	v.answers = false
+	if err := s.turn(t.Context()); err != nil || v.told > 0 {
+		t.Errorf("one that starts: got %v, told %d times", err, v.told)
+	}
+	if _, names := lines(t, filepath.Dir(s.Log)); names != "mongod.log" {
+		t.Errorf("one that starts: got %s", names)
+	}
+	v.runs = false
+	if err := s.turn(t.Context()); err != nil || v.told > 0 {
+		t.Errorf("none that runs: got %v, told %d times", err, v.told)
+	}
+	if _, names := lines(t, filepath.Dir(s.Log)); names != "mongod.log.1" {
+		t.Errorf("none that runs: got %s", names)
 	}
 }
 
