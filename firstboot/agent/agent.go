@@ -17,6 +17,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.mongodb.org/mongo-driver/bson"
+
 	"grove/firstboot/clock"
 	"grove/firstboot/disk"
 	"grove/firstboot/firewall"
@@ -46,6 +49,7 @@ type Agent struct {
 	Addresses func() []netip.Prefix                       // of the node
 	Listen    func(port int) (net.Listener, error)
 	Warnings  func(ctx context.Context, port int, log string) ([]string, error) // of mongod
+	Server    func(ctx context.Context, port, pid int) (bson.Raw, error)        // mongod's counters; nil: it is not asked for them
 
 	image   spec.Node
 	medium  disk.Medium
@@ -59,6 +63,7 @@ type Agent struct {
 	tuner   *tuner.Site
 	places  mongoconf.Places
 	site    *provision.Site
+	figures *prometheus.Registry
 	space   *space.Site
 }
 
@@ -127,6 +132,7 @@ func (a *Agent) begin() error {
 	a.lending = &lend.Lending{Root: a.Root, Uptime: a.uptime, SetMTU: a.Links.SetMTU, Node: tongue{a, "network"}}
 	a.lending.Open()
 	a.openTuner()
+	a.openFigures()
 	if err := writeUsers(a.Root); err != nil {
 		a.page.problem("users", err.Error())
 	}

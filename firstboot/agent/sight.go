@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"grove/firstboot/metrics"
 	"grove/firstboot/mongod"
 	pages "grove/firstboot/page"
 	"grove/firstboot/status"
@@ -12,6 +13,10 @@ import (
 
 // pageAgain is when a page whose port is taken is tried again.
 const pageAgain = 10 * time.Second
+
+func (a *Agent) openFigures() {
+	a.figures = metrics.New(metrics.Config{Machine: a.Machine, Root: a.Root, Status: a.page.copy, Server: a.Server, Now: a.Machine.Now})
+}
 
 // sight has the status page, once there are rules that keep strangers from it.
 func (a *Agent) sight(ctx context.Context) {
@@ -43,8 +48,8 @@ func (a *Agent) show(ctx context.Context, port int) error {
 		return err
 	}
 	a.page.problem("page", "")
-	a.say("page", "the status page is at port %d, with /healthz and /status.json", port)
-	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now})
+	a.say("page", "the status page is at port %d, with /healthz, /status.json and /metrics", port)
+	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now, Metrics: metrics.Handler(a.figures)})
 }
 
 // logEnd is mongod's log, or what it printed if it has not begun one.

@@ -75,7 +75,7 @@ func TestNodeShowsHowItIs(t *testing.T) {
 			t.Errorf("before mongod answers: got %d, %q", code, text)
 		}
 		pass(20 * time.Second)
-		n.hasSaid("page: the status page is at port 8080, with /healthz and /status.json")
+		n.hasSaid("page: the status page is at port 8080, with /healthz, /status.json and /metrics")
 		if code, text := s.get(t, "/healthz"); code != 200 || text != "ok\n" {
 			t.Errorf("got %d, %q", code, text)
 		}
@@ -87,6 +87,10 @@ func TestNodeShowsHowItIs(t *testing.T) {
 		}
 		if _, text := s.get(t, "/status.json"); !strings.Contains(text, `"phase": "serving"`) {
 			t.Errorf("got %s", text)
+		}
+		n.file("proc/loadavg", "0.52 0.31 0.12 1/234 5678\n")
+		if code, text := s.get(t, "/metrics"); code != 200 || !strings.Contains(text, "\nmongodb_up 1\n") || !strings.Contains(text, "\nnode_load1 0.52\n") {
+			t.Errorf("got %d, %s", code, text)
 		}
 		n.leave() // which waits until the port is closed
 		select {

@@ -31,7 +31,12 @@ func styleHash() string {
 // show makes the page whole before it sends a byte of it.
 func (s site) show(w http.ResponseWriter, _ *http.Request) {
 	var page bytes.Buffer
-	if err := s.page.Execute(&page, look(s.config.Status(), s.config.Log(), s.config.Now())); err != nil {
+	v := look(s.config.Status(), s.config.Log(), s.config.Now())
+	v.Metrics, v.Samples = s.config.Metrics != nil, s.config.Samples != nil
+	if s.config.Plots != nil {
+		v.Plots = s.config.Plots()
+	}
+	if err := s.page.Execute(&page, v); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

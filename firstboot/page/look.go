@@ -26,7 +26,9 @@ type view struct {
 	Absent  int            // of them
 	Lines   []entry        // of mongod's log
 	Rooms   []room
-	Members []string
+	Plots   template.HTML
+	Metrics bool // there are some
+	Samples bool
 }
 
 // room is a file system, how full it is, and on what.

@@ -24,7 +24,9 @@ type Config struct {
 	Status  func() status.Status // as it is now; the caller may change it
 	Log     func() string        // the end of mongod's log, at most LogTail bytes
 	Now     func() time.Time
-	Metrics http.Handler // nil: there are none
+	Metrics http.Handler         // nil: there are none
+	Samples http.Handler         // what was measured since yesterday, as JSON; nil: nothing is
+	Plots   func() template.HTML // the same, drawn; nil: nothing is
 }
 
 // LogTail is how much of mongod's log is looked at, in bytes.
@@ -78,8 +80,10 @@ func Handler(c Config) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", s.show)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /status.json", s.json)
-	if c.Metrics != nil {
-		mux.Handle("GET /metrics", c.Metrics)
+	for path, h := range map[string]http.Handler{"/metrics": c.Metrics, "/samples.json": c.Samples} {
+		if h != nil {
+			mux.Handle("GET "+path, h)
+		}
 	}
 	return protected(mux), nil
 }
