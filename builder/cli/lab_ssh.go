@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,18 +21,29 @@ type ended int
 func (e ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func labSSH() *cobra.Command {
-	var out string
+	var f shellFlags
 	c := &cobra.Command{Use: "ssh NODE [-- COMMAND...]", Short: "a root shell, or a command, on a node of a lab that is up in another terminal; the exit code is the command's", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return labShell(c.Context(), filepath.Join(out, "lab"), args[0], strings.Join(args[1:], " "), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), args[0], strings.Join(args[1:], " "), remote.Person{In: c.InOrStdin(), Out: c.OutOrStdout(), Err: c.ErrOrStderr()})
 		}}
-	c.Flags().StringVarP(&out, "out", "o", "out", "the folder that the lab was started with")
+	c.Flags().StringVarP(&f.out, "out", "o", "out", "the folder that the lab was started with")
+	c.Flags().IntSliceVarP(&f.forward, "forward", "L", nil, "a port of the node's loopback address to be had at the same port of this machine's, meanwhile; repeatable")
 	c.Flags().SetInterspersed(false) // what follows the node is the command's
 	return c
 }
 
-func labShell(ctx context.Context, labs, node, command string, in io.Reader, out, errs io.Writer) error {
-	run, n, err := remote.Find(ctx, labs, node)
+type shellFlags struct {
+	out     string
+	forward []int
+}
+
+func (f shellFlags) run(ctx context.Context, node, command string, p remote.Person) error {
+	for _, port := range f.forward {
+		if port < 1 || port > 65535 {
+			return usage{fmt.Errorf("--forward: want a port from 1 to 65535, have %d", port)}
+		}
+	}
+	run, n, err := remote.Find(ctx, filepath.Join(f.out, "lab"), node)
 	if err != nil {
 		return usage{err}
 	}
@@ -47,7 +57,14 @@ func labShell(ctx context.Context, labs, node, command string, in io.Reader, out
 		return err
 	}
 	defer client.Close()
-	code, err := talk(ctx, client, command, remote.Person{In: in, Out: out, Err: errs})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, port := range f.forward {
+		if err := remote.Forward(ctx, client, port); err != nil {
+			return err
+		}
+	}
+	code, err := talk(ctx, client, command, p)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", n.Name, err)

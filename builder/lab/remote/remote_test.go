@@ -63,6 +63,11 @@ func (n *node) greet(conn net.Conn, config *ssh.ServerConfig) {
 		if err != nil {
 			return
 		}
+		if asked.ChannelType() == "direct-tcpip" { // echoes to the end, whatever the port
+			go ssh.DiscardRequests(requests)
+			go func() { _, _ = io.Copy(channel, channel); channel.Close() }()
+			continue
+		}
 		go n.session(channel, requests)
 	}
 }
@@ -252,6 +257,40 @@ func TestCommand(t *testing.T) {
 	defer cancel()
 	if _, _, err := Command(late, client, "ever"); err != context.DeadlineExceeded {
 		t.Errorf("got %v; want it late", err)
+	}
+}
+
+func TestForwardedPort(t *testing.T) {
+	r, n := up(t, t.TempDir(), "one", "db1")
+	client, err := connect(t, n, r.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := Forward(ctx, client, port); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("open a way to port %d of the node", port)) {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	free.Close()
+	if err := Forward(ctx, client, port); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		conn, err := net.Dial("tcp", free.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := strings.Repeat("x", 300000)
+		go func() { _, _ = io.WriteString(conn, sent); _ = conn.(*net.TCPConn).CloseWrite() }()
+		if got, err := io.ReadAll(conn); err != nil || string(got) != sent {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+		conn.Close()
 	}
 }
 
