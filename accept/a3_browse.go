@@ -13,8 +13,11 @@ import (
 
 // a3Browse: the page for the data, before the image's own mongod with access control.
 func a3Browse() []check {
-	return []check{{name: "a3.browse", says: "the page for the data: mongod checks the password by SCRAM and decides who sees what; a filter has its time; nothing runs and nothing is written", within: 6 * time.Minute,
-		beside: true, run: withMongod("./firstboot/browse", ".", "TestMongodDecidesWhoSeesWhat")}}
+	return []check{
+		{name: "a3.browse.mongod", says: "the page for the data: mongod checks the password by SCRAM and decides who sees what; a filter has its time; nothing runs and nothing is written", within: 6 * time.Minute,
+			beside: true, run: withMongod("./firstboot/browse", ".", "TestMongodDecidesWhoSeesWhat")},
+		{name: "a3.browse.node", says: "a node's data seen through SSH by a user of mongod's; its port answers nobody else", within: 6 * time.Minute, beside: true, run: browsedThroughSSH},
+	}
 }
 
 // withMongod runs the tests of a package that need a real mongod, which is the image's own with its loader and libraries.

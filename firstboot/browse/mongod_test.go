@@ -23,14 +23,14 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/options"
 )
 
-// The page before a real mongod with access control: GROVE_TEST_MONGOD is its command line, which `make accept ONLY=a3.browse` sets.
+// The page before a real mongod with access control: GROVE_TEST_MONGOD is its command line, which `make accept ONLY=a3.browse.mongod` sets.
 
 // startMongod gives the port and the log.
 func startMongod(t *testing.T) (port int, log string) {
 	t.Helper()
 	words := strings.Fields(os.Getenv("GROVE_TEST_MONGOD"))
 	if len(words) == 0 {
-		t.Skip("GROVE_TEST_MONGOD is not set: not tried is whom a real mongod lets in, and what it shows to whom; make accept ONLY=a3.browse does")
+		t.Skip("GROVE_TEST_MONGOD is not set: not tried is whom a real mongod lets in, and what it shows to whom; make accept ONLY=a3.browse.mongod does")
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
