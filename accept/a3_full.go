@@ -156,6 +156,9 @@ func (r *rig) stateFull(ctx context.Context) (string, error) {
 	if err := r.lab.Wait(ctx); err != nil {
 		return "", err
 	}
+	if _, err := r.tells(ctx, "storage: done: swap on"); err != nil { // a file there, and the last record
+		return "", err
+	}
 	before, err := r.sh(ctx, records)
 	if err == nil {
 		err = r.fill(ctx, "/state")
