@@ -10,5 +10,6 @@ func a3() []check {
 	list = append(list, a3Browse()...)
 	list = append(list, a3Full()...)
 	list = append(list, a3Access()...)
+	list = append(list, a3Page()...)
 	return list
 }
