@@ -49,7 +49,7 @@ func (a *Agent) show(ctx context.Context, port int) error {
 	}
 	a.page.problem("page", "")
 	a.say("page", "the status page is at port %d, with /healthz, /status.json and /metrics", port)
-	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now, Metrics: metrics.Handler(a.figures)})
+	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now, Metrics: metrics.Handler(a.figures), Samples: a.samples(), Plots: a.plots})
 }
 
 // logEnd is mongod's log, or what it printed if it has not begun one.
