@@ -28,6 +28,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/node"
 	"grove/firstboot/provision"
+	"grove/firstboot/push"
 	"grove/firstboot/recorder"
 	"grove/firstboot/space"
 	"grove/firstboot/status"
@@ -67,6 +68,7 @@ type Agent struct {
 	site     *provision.Site
 	figures  *prometheus.Registry
 	recorder atomic.Pointer[recorder.Recorder] // nil until the state was mounted
+	pusher   atomic.Pointer[push.Pusher]       // nil when nothing is sent
 	space    *space.Site
 }
 
@@ -83,7 +85,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight, a.record} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight, a.record, a.push} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()

@@ -15,7 +15,7 @@ import (
 const pageAgain = 10 * time.Second
 
 func (a *Agent) openFigures() {
-	a.figures = metrics.New(metrics.Config{Machine: a.Machine, Root: a.Root, Status: a.page.copy, Server: a.Server, Now: a.Machine.Now})
+	a.figures = metrics.New(metrics.Config{Machine: a.Machine, Root: a.Root, Status: a.page.copy, Server: a.Server, Now: a.Machine.Now, Pushed: a.pushed})
 }
 
 // sight has the status page, once there are rules that keep strangers from it.
