@@ -2,6 +2,8 @@ package page
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +33,17 @@ func entries(tail string) (all []entry) {
 	return all
 }
 
-// read takes a line apart: a JSON document since 4.4, before that `2026-11-30T22:00:00.000+0000 E STORAGE  [initandlisten] text`.
+// own are the components of mongod (log_component.h) that speak of the server alone. The others quote what clients ask and store, as of slow queries and of what a secondary
+// writes after its primary, and the page asks nobody's name: of these the sentence is shown and not what belongs to it. A person who logs in has the file.
+var own = []string{"-", "ASIO", "CONTROL", "ELECTION", "FTDC", "INITSYNC", "JOURNAL", "NETWORK", "RECOVERY", "REPL_HB", "ROLLBACK", "STORAGE", "WT", "WTCHKPT", "WTRECOV"}
+
+var password = regexp.MustCompile(`://[^/@\s"]*@`)
+
+// mask takes users and passwords out of addresses.
+func mask(text string) string { return password.ReplaceAllString(text, "://…@") }
+
+// read takes a line apart: a JSON document since 4.4, before that `2026-11-30T22:00:00.000+0000 E STORAGE  [initandlisten] text`, of
+// which the part from the first document on is left out.
 func read(line string) entry {
 	var doc struct {
 		T struct {
@@ -43,15 +55,19 @@ func read(line string) entry {
 		Attr json.RawMessage `json:"attr"`
 	}
 	if json.Unmarshal([]byte(line), &doc) != nil || doc.Msg == "" {
-		e := entry{Text: cut(line, longLine)}
+		text, _, more := strings.Cut(line, "{")
+		if more {
+			text += "…"
+		}
+		e := entry{Text: cut(mask(text), longLine)}
 		if words := strings.Fields(line); len(words) > 1 {
 			e.Mood = severity(words[1])
 		}
 		return e
 	}
 	text := doc.Msg
-	if len(doc.Attr) > 0 {
-		text += " " + string(doc.Attr)
+	if len(doc.Attr) > 0 && slices.Contains(own, doc.C) {
+		text += " " + mask(string(doc.Attr))
 	}
 	_, clock, _ := strings.Cut(doc.T.Date, "T")
 	return entry{clock[:min(len(clock), len("22:00:00.000"))], doc.S, doc.C, cut(text, longLine), severity(doc.S)}

@@ -20,6 +20,11 @@ func TestLogIsReadFromItsEnd(t *testing.T) {
 		{"a line before that", "2026-11-30T22:00:00.000+0000 E STORAGE  [init] no\n", []entry{{"", "", "", "2026-11-30T22:00:00.000+0000 E STORAGE  [init] no", "bad"}}},
 		{"what is printed", "exec: not found", []entry{{Text: "exec: not found"}}},
 		{"a time that is none", `{"t":{"$date":"now"},"s":"I","msg":"x"}`, []entry{{Severity: "I", Text: "x"}}},
+		{"what clients ask is not shown", `{"s":"I","c":"COMMAND","msg":"Slow query","attr":{"command":{"find":"people","filter":{"name":"Ann"}}}}`, []entry{{Severity: "I", Component: "COMMAND", Text: "Slow query"}}},
+		{"what a secondary writes is not shown", `{"s":"I","c":"REPL","msg":"Applied op","attr":{"CRUD":{"o":{"name":"Ann"}}}}`, []entry{{Severity: "I", Component: "REPL", Text: "Applied op"}}},
+		{"nor is it of an old server", `2016-05-01T12:00:00.000+0000 I COMMAND  [conn1] query db.people query: { name: "Ann" }`,
+			[]entry{{Text: "2016-05-01T12:00:00.000+0000 I COMMAND  [conn1] query db.people query: …"}}},
+		{"a password in an address is not shown", `{"s":"I","c":"NETWORK","msg":"x","attr":{"to":"mongodb://ann:secret@db2/"}}`, []entry{{Severity: "I", Component: "NETWORK", Text: `x {"to":"mongodb://…@db2/"}`}}},
 		{"the end of a long log begins with a whole line", strings.Repeat("x", LogTail-4) + "\nlast", []entry{{Text: "last"}}},
 	} {
 		if diff := cmp.Diff(c.want, entries(c.tail)); diff != "" {

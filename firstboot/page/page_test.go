@@ -80,6 +80,9 @@ func TestPageShowsTheWholeNode(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
+	if secret := "confidential"; strings.Contains(text, secret) || !strings.Contains(logOf(t), secret) {
+		t.Errorf("want %q, which a client asked for, in the log and not on the page", secret)
+	}
 	if problems, disks := strings.Index(text, `id="problems"`), strings.Index(text, `id="mongod"`); problems < 0 || problems > disks {
 		t.Error("the problems do not stand first")
 	}
