@@ -11,5 +11,6 @@ func a3() []check {
 	list = append(list, a3Full()...)
 	list = append(list, a3Access()...)
 	list = append(list, a3Page()...)
+	list = append(list, a3Push()...)
 	return list
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,8 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/node"
 	"grove/firstboot/provision"
+	"grove/firstboot/push"
+	"grove/firstboot/recorder"
 	"grove/firstboot/space"
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
@@ -51,20 +54,22 @@ type Agent struct {
 	Warnings  func(ctx context.Context, port int, log string) ([]string, error) // of mongod
 	Server    func(ctx context.Context, port, pid int) (bson.Raw, error)        // mongod's counters; nil: it is not asked for them
 
-	image   spec.Node
-	medium  disk.Medium
-	page    page
-	naming  naming
-	settled settled
-	lending *lend.Lending
-	clock   *clock.Site
-	wall    wall
-	door    door
-	tuner   *tuner.Site
-	places  mongoconf.Places
-	site    *provision.Site
-	figures *prometheus.Registry
-	space   *space.Site
+	image    spec.Node
+	medium   disk.Medium
+	page     page
+	naming   naming
+	settled  settled
+	lending  *lend.Lending
+	clock    *clock.Site
+	wall     wall
+	door     door
+	tuner    *tuner.Site
+	places   mongoconf.Places
+	site     *provision.Site
+	figures  *prometheus.Registry
+	recorder atomic.Pointer[recorder.Recorder] // nil until the state was mounted
+	pusher   atomic.Pointer[push.Pusher]       // nil when nothing is sent
+	space    *space.Site
 }
 
 // mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.
@@ -80,7 +85,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight, a.record, a.push} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()

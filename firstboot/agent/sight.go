@@ -15,7 +15,7 @@ import (
 const pageAgain = 10 * time.Second
 
 func (a *Agent) openFigures() {
-	a.figures = metrics.New(metrics.Config{Machine: a.Machine, Root: a.Root, Status: a.page.copy, Server: a.Server, Now: a.Machine.Now})
+	a.figures = metrics.New(metrics.Config{Machine: a.Machine, Root: a.Root, Status: a.page.copy, Server: a.Server, Now: a.Machine.Now, Pushed: a.pushed})
 }
 
 // sight has the status page, once there are rules that keep strangers from it.
@@ -49,7 +49,7 @@ func (a *Agent) show(ctx context.Context, port int) error {
 	}
 	a.page.problem("page", "")
 	a.say("page", "the status page is at port %d, with /healthz, /status.json and /metrics", port)
-	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now, Metrics: metrics.Handler(a.figures)})
+	return pages.Serve(ctx, l, pages.Config{Status: a.page.copy, Log: a.logEnd, Now: a.Machine.Now, Metrics: metrics.Handler(a.figures), Samples: a.samples(), Plots: a.plots})
 }
 
 // logEnd is mongod's log, or what it printed if it has not begun one.

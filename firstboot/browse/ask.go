@@ -24,7 +24,8 @@ type server interface {
 	Collections(ctx context.Context, db string) ([]collection, error)
 	Sizes(ctx context.Context, db, name string) (sizes, error)
 	Indexes(ctx context.Context, db, name string) ([]bson.Raw, error)
-	Documents(ctx context.Context, q query) (found, error)
+	// Documents gives one after the other to show, which keeps nothing of them, and says whether there are more.
+	Documents(ctx context.Context, q query, show func(bson.Raw)) (more bool, err error)
 	Close()
 }
 
@@ -47,13 +48,8 @@ type sizes struct {
 	IndexSize int64 `bson:"totalIndexSize"`
 }
 
-// found is a page of documents. more says that there are others after them.
-type found struct {
-	documents []bson.Raw
-	more      bool
-}
-
-// The limits on a question. A page stops early when it has so many bytes; one document may have 16 MiB and is read whole.
+// The limits on a question. A page stops early when it has read so many bytes. One document may have 16 MiB and is read whole: some 30 MiB for a moment (seen), beside the agent's
+// 20; so no two questions are asked at once.
 const (
 	maxTime   = 5 * time.Second
 	mostBytes = 1 << 20
@@ -68,7 +64,7 @@ type client struct{ *mongo.Client }
 func dial(ctx context.Context, port int, who login) (server, error) {
 	c, err := mongo.Connect(ctx, options.Client().SetHosts([]string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).SetDirect(true).SetAppName("grove browse").
 		SetAuth(options.Credential{Username: who.user, Password: who.password, PasswordSet: true, AuthSource: who.source}).
-		SetReadPreference(readpref.PrimaryPreferred()).SetRetryReads(false).SetMaxPoolSize(mostQuestions).SetMaxConnIdleTime(time.Minute).SetHeartbeatInterval(time.Minute).
+		SetReadPreference(readpref.PrimaryPreferred()).SetRetryReads(false).SetMaxPoolSize(1).SetMaxConnIdleTime(time.Minute).SetHeartbeatInterval(time.Minute).
 		SetServerSelectionTimeout(5*time.Second).SetConnectTimeout(5*time.Second))
 	if err != nil {
 		return nil, err
@@ -135,23 +131,22 @@ func (c client) Indexes(ctx context.Context, db, name string) (all []bson.Raw, e
 	return all, err
 }
 
-// Documents reads one after the other, so that no more than one large one is held beside those that are shown.
-func (c client) Documents(ctx context.Context, q query) (f found, err error) {
+// Documents reads one after the other, so that no more than one large one is held.
+func (c client) Documents(ctx context.Context, q query, show func(bson.Raw)) (more bool, err error) {
 	o := options.Find().SetLimit(perPage + 1).SetSkip(int64(q.from)).SetBatchSize(1).SetMaxTime(maxTime).SetSort(q.sort).SetProjection(q.projection)
 	cursor, err := c.Database(q.database).Collection(q.collection).Find(ctx, q.filter, o)
 	if err != nil {
-		return f, err
+		return false, err
 	}
 	defer cursor.Close(context.WithoutCancel(ctx))
-	total := 0
-	for cursor.Next(ctx) {
-		if f.more = len(f.documents) == perPage || total > mostBytes; f.more {
-			break
+	for n, total := 0, 0; cursor.Next(ctx); n++ {
+		if n == perPage || total > mostBytes {
+			return true, nil
 		}
-		f.documents = append(f.documents, slices.Clone(cursor.Current))
+		show(cursor.Current)
 		total += len(cursor.Current)
 	}
-	return f, cursor.Err()
+	return false, cursor.Err()
 }
 
 // refused says that mongod refuses this to this user: Unauthorized (error_codes.yml).

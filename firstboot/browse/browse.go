@@ -35,17 +35,15 @@ type Site struct {
 	pages   pages
 	entry   string // the token in the form for logging in
 	tries   tries
-	asking  chan struct{} // so many questions at once
+	asking  chan struct{} // holds one while a question is asked
 	mu      sync.Mutex
 	persons map[string]*session // by their cookies
 }
 
-// Most at once: each person has a client of the driver, each question may hold a document of 16 MiB.
 const (
-	mostPersons   = 4
-	mostQuestions = 2
-	idle          = 15 * time.Minute
-	questionMay   = 20 * time.Second
+	mostPersons = 4 // each has a client of the driver
+	idle        = 15 * time.Minute
+	questionMay = 20 * time.Second
 )
 
 // New gives the page. Close ends its sessions.
@@ -54,7 +52,7 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{config: c, dial: dial, pages: parsed, entry: token(), asking: make(chan struct{}, mostQuestions), persons: map[string]*session{}}
+	s := &Site{config: c, dial: dial, pages: parsed, entry: token(), asking: make(chan struct{}, 1), persons: map[string]*session{}}
 	s.mux = s.routes()
 	return s, nil
 }

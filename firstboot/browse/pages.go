@@ -195,13 +195,10 @@ func (s *Site) documents(ctx context.Context, p *session, v url.Values) (string,
 		shown.Page = h
 		return "documents", shown, unclear{err}
 	}
-	f, err := p.server.Documents(ctx, q)
-	for _, d := range f.documents {
-		h.Documents = append(h.Documents, extjson.Show(d))
-	}
+	more, err := p.server.Documents(ctx, q, func(d bson.Raw) { h.Documents = append(h.Documents, extjson.Show(d)) })
 	h.From = q.from + 1
 	link := url.Values{"db": {q.database}, "c": {q.collection}, "filter": {h.Filter}, "sort": {h.Sort}, "projection": {h.Projection}}
-	h.Earlier, h.Later = turn("/documents", link, q.from-perPage, q.from > 0), turn("/documents", link, q.from+len(f.documents), f.more)
+	h.Earlier, h.Later = turn("/documents", link, q.from-perPage, q.from > 0), turn("/documents", link, q.from+len(h.Documents), more)
 	shown.Page = h
 	return "documents", shown, plain(err)
 }

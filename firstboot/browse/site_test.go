@@ -55,10 +55,11 @@ func (s *shop) Indexes(context.Context, string, string) ([]bson.Raw, error) {
 	data, err := bson.Marshal(bson.D{{Key: "name", Value: "_id_"}})
 	return []bson.Raw{data}, err
 }
-func (s *shop) Documents(_ context.Context, q query) (found, error) {
+func (s *shop) Documents(_ context.Context, q query, show func(bson.Raw)) (bool, error) {
 	s.asked = q
 	data, err := bson.Marshal(bson.D{{Key: "text", Value: "<script>alert(1)</script>"}})
-	return found{[]bson.Raw{data}, true}, err
+	show(data)
+	return true, err
 }
 
 // visit is a browser.
