@@ -109,10 +109,15 @@ func (n *node) start(ctx context.Context) error {
 	}
 	p.process = process
 	go func() { p.exit = process.Wait(); close(p.exited) }()
+	before := n.current()
 	said, err := n.connect(ctx, p)
 	if err != nil {
 		process.Signal(os.Kill)
 		<-p.exited
+		for _, read := range said {
+			<-read
+		}
+		n.become(before)
 		return fmt.Errorf("switch %s on: %w: %s", n.seat.Name, err, strings.TrimSpace(p.printed.String()))
 	}
 	n.tell(time.Since(p.boot.Start), "power", fmt.Sprintf("on, QEMU is process %d, console log %s", process.PID(), n.path(serialLog)))
@@ -132,14 +137,18 @@ func (n *node) connect(ctx context.Context, p *power) (said []<-chan struct{}, e
 		return nil, err
 	}
 	p.monitor = lines.Monitor
-	n.mu.Lock()
-	n.last = p
-	n.mu.Unlock()
+	n.become(p)
 	said = append(said, n.console.Attach(lines.Console, p.boot.Start))
 	if bios {
 		said = append(said, n.firmware.Attach(lines.Firmware, p.boot.Start))
 	}
-	return said, nil
+	return said, p.monitor.Open(ctx)
+}
+
+func (n *node) become(p *power) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last = p
 }
 
 // follow waits for the end, and tells of it before those who wait for it go on.

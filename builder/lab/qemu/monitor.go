@@ -36,17 +36,15 @@ type message struct {
 	} `json:"data"`
 }
 
-// openMonitor takes over a connection that QEMU made, and waits until QEMU's main loop runs. The monitor ends with the connection.
-func openMonitor(ctx context.Context, conn net.Conn) (*Monitor, error) {
+// newMonitor takes over a connection that QEMU made, and ends with it.
+func newMonitor(conn net.Conn) *Monitor {
 	m := &Monitor{conn: conn, replies: make(chan message, 1), ended: make(chan struct{}), leaves: map[string]chan struct{}{}}
 	go m.read()
-	// Until it is told this, QEMU refuses all else.
-	if err := m.ask(ctx, "qmp_capabilities", nil); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return m, nil
+	return m
 }
+
+// Open waits until QEMU's main loop runs. Until it is told this, QEMU refuses all else.
+func (m *Monitor) Open(ctx context.Context) error { return m.ask(ctx, "qmp_capabilities", nil) }
 
 func (m *Monitor) read() {
 	defer close(m.ended)

@@ -37,19 +37,27 @@ func fake(t *testing.T, answer func(command string, id int) (text string, end bo
 	return ours
 }
 
+func opened(t *testing.T, qemu net.Conn) *Monitor {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	m := newMonitor(qemu)
+	if err := m.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func TestMonitorTellsRepliesFromEvents(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	m, err := openMonitor(ctx, fake(t, func(command string, id int) (string, bool) {
+	m := opened(t, fake(t, func(command string, id int) (string, bool) {
 		done := fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id)
 		if command == "system_powerdown" {
 			return `{"event": "POWERDOWN", "timestamp": {}}` + "\n" + done + `{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-shutdown"}}` + "\n", true
 		}
 		return done, false
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := m.PowerButton(ctx); err != nil {
 		t.Error(err)
 	}
@@ -71,7 +79,7 @@ func TestMonitorErrors(t *testing.T) {
 		{"the reply is of another command", `{"return": {}, "id": 1%d}` + "\n", 50 * time.Millisecond, "system_powerdown in QEMU's monitor: context deadline exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := openMonitor(context.Background(), fake(t, func(command string, id int) (string, bool) {
+			m := opened(t, fake(t, func(command string, id int) (string, bool) {
 				if command == "qmp_capabilities" {
 					return fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id), false
 				}
@@ -80,9 +88,6 @@ func TestMonitorErrors(t *testing.T) {
 				}
 				return c.reply, c.reply == ""
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
 			ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 			defer cancel()
 			if err := m.PowerButton(ctx); err == nil || err.Error() != c.want {
@@ -94,7 +99,7 @@ func TestMonitorErrors(t *testing.T) {
 
 func TestAPulledDiskIsGoneWhenTheGuestHasLetGo(t *testing.T) {
 	var asked []string
-	m, err := openMonitor(context.Background(), fake(t, func(command string, id int) (string, bool) {
+	m := opened(t, fake(t, func(command string, id int) (string, bool) {
 		asked = append(asked, command)
 		done := fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id)
 		if command == "device_del" { // QEMU names the device's inner part first, without its id
@@ -103,9 +108,6 @@ func TestAPulledDiskIsGoneWhenTheGuestHasLetGo(t *testing.T) {
 		}
 		return done, false
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := m.Unplug(ctx, "d1"); err != nil {
@@ -117,12 +119,9 @@ func TestAPulledDiskIsGoneWhenTheGuestHasLetGo(t *testing.T) {
 }
 
 func TestAGuestThatKeepsADiskIsNamed(t *testing.T) {
-	m, err := openMonitor(context.Background(), fake(t, func(_ string, id int) (string, bool) {
+	m := opened(t, fake(t, func(_ string, id int) (string, bool) {
 		return fmt.Sprintf("{\"return\": {}, \"id\": %d}\n", id), false
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if err := m.Unplug(ctx, "d1"); err == nil || !strings.Contains(err.Error(), "unplug d1: the guest does not let go of it") {

@@ -47,6 +47,9 @@ func (s Sockets) Close() {
 func (s Sockets) Cable() (net.Conn, error) { return s.network.Accept() }
 
 // Lines are the connections of one running QEMU. Firmware is nil unless it has a BIOS.
+//
+// Console and Firmware have to be read from before Monitor.Open: the BIOS's debug port is written a byte at a time, of which a unix socket holds about 280
+// unread ones, and a QEMU that waits for room there answers nobody.
 type Lines struct {
 	Monitor           *Monitor
 	Console, Firmware net.Conn
@@ -58,10 +61,10 @@ func (s Sockets) Connect(ctx context.Context, bios bool, exited <-chan struct{})
 	if err != nil {
 		return l, err
 	}
+	l.Monitor = newMonitor(monitor)
 	defer func() {
 		if err != nil {
 			l.close()
-			monitor.Close()
 		}
 	}()
 	if l.Console, err = accept(ctx, s.console, exited); err != nil {
@@ -72,11 +75,11 @@ func (s Sockets) Connect(ctx context.Context, bios bool, exited <-chan struct{})
 			return l, err
 		}
 	}
-	l.Monitor, err = openMonitor(ctx, monitor)
-	return l, err
+	return l, nil
 }
 
 func (l Lines) close() {
+	l.Monitor.conn.Close()
 	for _, c := range []net.Conn{l.Console, l.Firmware} {
 		if c != nil {
 			c.Close()
