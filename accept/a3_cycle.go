@@ -105,6 +105,9 @@ func flatten(v any, path string, into map[string]string) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
+			if key == "after" && v["at_least"] == true && v["state"] == "same" {
+				continue // the kernel's own, which it computes at each boot from the memory that is free then (fs.file-max)
+			}
 			flatten(value, strings.TrimPrefix(path+"."+key, "."), into)
 		}
 	case []any:
