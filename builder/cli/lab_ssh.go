@@ -24,7 +24,11 @@ func labSSH() *cobra.Command {
 	var f shellFlags
 	c := &cobra.Command{Use: "ssh NODE [-- COMMAND...]", Short: "a root shell, or a command, on a node of a lab that is up in another terminal; the exit code is the command's", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.Context(), args[0], strings.Join(args[1:], " "), remote.Person{In: c.InOrStdin(), Out: c.OutOrStdout(), Err: c.ErrOrStderr()})
+			command := args[1:]
+			if len(command) > 0 && command[0] == "--" {
+				command = command[1:]
+			}
+			return f.run(c.Context(), args[0], strings.Join(command, " "), remote.Person{In: c.InOrStdin(), Out: c.OutOrStdout(), Err: c.ErrOrStderr()})
 		}}
 	c.Flags().StringVarP(&f.out, "out", "o", "out", "the folder that the lab was started with")
 	c.Flags().IntSliceVarP(&f.forward, "forward", "L", nil, "a port of the node's loopback address to be had at the same port of this machine's, meanwhile; repeatable")
