@@ -120,7 +120,7 @@ func (r *rig) fingerprint(ctx context.Context) (string, error) {
 
 func commands(ctx context.Context, b *bench, l *lab.Lab) error {
 	out, code, err := l.SSH(ctx, "gate1", "echo out; echo err >&2; exit 7")
-	if err != nil || code != 7 || !strings.Contains(out, "out\n") || !strings.Contains(out, "err\n") {
+	if err != nil || code != 7 || !strings.Contains(out, "out") || !strings.Contains(out, "err") {
 		return fmt.Errorf("exit 7: got %q, code %d, %w", out, code, err)
 	}
 	if err := b.run(ctx, nil, "lab", "ssh", "-o", b.dir, "gate1", "--", "hostname; exit 9").wants(9, "gate1"); err != nil {
