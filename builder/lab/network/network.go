@@ -91,7 +91,7 @@ func New(seats []Seat, offers Offers) (*Network, error) {
 	offers = offers.complete()
 	// The library logs every node that is switched off as an error on the standard logger; what is worth knowing the lab says itself.
 	logrus.SetOutput(io.Discard)
-	link, err := tap.NewLinkEndpoint(false, uint32(offers.Carries), gatewayMAC, gateway, nil)
+	link, err := tap.NewLinkEndpoint(false, uint32(offers.Carries), gatewayMAC, gateway, strangers())
 	if err != nil {
 		return nil, fmt.Errorf("make the lab's gateway: %w", err)
 	}

@@ -114,7 +114,11 @@ func TestSweepTellsOpenFromRefused(t *testing.T) {
 	n, seats := open(t, Offers{}, "a")
 	a := plug(t, n, seats[0])
 	a.echo(t, seats[0].IP, 7000)
-	for _, from := range []string{"10.5.0.250", "192.0.2.9"} {
+	if got, err := n.Sweep(t.Context(), "192.0.2.8", seats[0].IP, []int{7000}); fmt.Sprint(got) != "{[7000] []}" || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	// From here on the gateway has the node's MAC address, so the node learns a caller's by its own question alone.
+	for _, from := range []string{"10.5.0.250", "10.5.0.254", "192.0.2.9"} {
 		for range 2 { // the address is given back
 			got, err := n.Sweep(t.Context(), from, seats[0].IP, []int{6999, 7000, 7001})
 			if fmt.Sprint(got) != "{[7000] [6999 7001]}" || err != nil {

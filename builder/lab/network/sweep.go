@@ -27,7 +27,16 @@ const (
 	silent      = 3 * time.Second
 )
 
-// Sweep calls ports of a node from an address that the gateway takes on for it: of another machine of the network, or of one beyond it.
+// strangers are the addresses that no seat has and the gateway may answer for: nodes ask who has the one that calls them.
+func strangers() (all []string) {
+	for last := 11 + Seats; last < 255; last++ {
+		all = append(all, fmt.Sprintf("10.5.0.%d", last))
+	}
+	return all
+}
+
+// Sweep calls ports of a node from an address that the gateway takes on for it: of another machine of the network (10.5.0.211 to .254, which no node has), or of
+// one beyond it.
 func (n *Network) Sweep(ctx context.Context, from, ip string, ports []int) (a Answers, err error) {
 	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: address(from).WithPrefix()}
 	if err := n.stack.AddProtocolAddress(1, own, stack.AddressProperties{}); err != nil {
