@@ -12,5 +12,6 @@ func a3() []check {
 	list = append(list, a3Access()...)
 	list = append(list, a3Page()...)
 	list = append(list, a3Push()...)
+	list = append(list, a3Idle()...)
 	return list
 }
