@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 build: ; $(GO) build -trimpath -o bin/grove ./builder
 demo: setup build ; bin/grove lab test demo -o out
 test: setup ; $(GO) test ./...
-golden: ; $(GO) test ./builder/... ./firstboot/... ./internal/... -run Golden -update
+golden: ; $(GO) test ./builder/resolve ./builder/lab/qemu ./firstboot/metrics ./firstboot/firewall -update
 lab: setup build ; bin/grove lab up demo -o out
 check: ; $(GO) vet ./... && test -z "$$(gofmt -l . | tee /dev/stderr)" && bin/grove check $$(ls recipes/*.yaml)
 accept: setup build ; $(GO) run ./accept -only "$(ONLY)" $(if $(CI),-ci)

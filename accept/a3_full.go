@@ -77,8 +77,8 @@ func (r *rig) free(ctx context.Context, mount string) (size.Size, error) {
 	}
 	var p struct {
 		Space []struct {
-			Mount string    `json:"mount"`
-			Free  size.Size `json:"free"`
+			Mount string `json:"mount"`
+			Free  int64  `json:"free"` // bytes
 		} `json:"space"`
 	}
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -86,7 +86,7 @@ func (r *rig) free(ctx context.Context, mount string) (size.Size, error) {
 	}
 	for _, room := range p.Space {
 		if room.Mount == mount {
-			return room.Free, nil
+			return size.Size(room.Free), nil
 		}
 	}
 	return 0, fmt.Errorf("the page knows nothing of %s: %+v", mount, p.Space)

@@ -62,9 +62,9 @@ var mongodPackages = []string{"libc6", "libgcc-s1", "liblzma5", "libssl3", "libc
 
 // The u-root commands for a person at the console, and for the pipes of a script there. Those that pull in TLS or SSH cost megabytes and are left out.
 var commands = []string{
-	"cat", "chmod", "cmp", "cp", "date", "dd", "df", "dmesg", "du", "echo", "false", "find", "free", "gosh", "grep", "gzip", "head", "hexdump", "hostname",
-	"ip", "kill", "ln", "ls", "lsmod", "mkdir", "mount", "more", "mv", "pidof", "ping", "printenv", "ps", "pwd", "readlink", "rm", "sleep", "sort", "sync", "tail",
-	"tee", "touch", "tr", "true", "umount", "uname", "uniq", "uptime", "wc", "which", "xargs",
+	"cat", "chmod", "cmp", "cp", "date", "dd", "df", "dmesg", "du", "echo", "false", "find", "free", "gosh", "grep", "gzip", "head", "hexdump",
+	"hostname", "ip", "kill", "ln", "ls", "lsmod", "mkdir", "more", "mount", "mv", "netstat", "pidof", "ping", "printenv", "ps", "pwd", "readlink", "rm",
+	"shasum", "sleep", "sort", "stty", "sync", "tail", "tee", "touch", "tr", "true", "umount", "uname", "uniq", "uptime", "wc", "which", "xargs",
 }
 
 // GPT type GUIDs (UEFI 2.10, table 5.7; the BIOS boot partition is GRUB's).
