@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -186,10 +187,8 @@ func (r *rig) strangers(ctx context.Context) error {
 	if err == nil || asked {
 		return fmt.Errorf("without a key: %w, asked for a password: %v", err, asked)
 	}
-	if err := r.heard("was refused: the key " + ssh.FingerprintSHA256(other.PublicKey()) + " is not one of the operator's"); err != nil {
-		return err
-	}
-	return nil
+	_, err = r.tells(ctx, "ssh: [^\n]*refused[^\n]*the key "+regexp.QuoteMeta(ssh.FingerprintSHA256(other.PublicKey()))+" is not one of the operator's")
+	return err
 }
 
 // killedAgent leaves a session behind, with a program in it.

@@ -45,7 +45,7 @@ func (r *rig) tells(ctx context.Context, pattern string) (line string, err error
 
 // fill writes a file system nearly full, looks what is said, and then full.
 func (r *rig) fill(ctx context.Context, mount string) error {
-	free, err := r.free(ctx, mount)
+	free, err := r.restingFree(ctx, mount)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,22 @@ func (r *rig) fill(ctx context.Context, mount string) error {
 	}
 	_, err = r.problem(ctx, "space "+mount, "is full")
 	return err
+}
+
+// restingFree waits until nobody else has written for two looks of the node's: swap files, mongod's first ones.
+func (r *rig) restingFree(ctx context.Context, mount string) (size.Size, error) {
+	for last := size.Size(-1); ; {
+		free, err := r.free(ctx, mount)
+		if err != nil || free/size.MiB == last/size.MiB {
+			return free, err
+		}
+		last = free
+		select {
+		case <-time.After(20 * time.Second):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 }
 
 // free is what the page says.

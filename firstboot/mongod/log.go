@@ -22,7 +22,7 @@ func LastWords(files ...string) string {
 }
 
 func readEnd(file string) string {
-	text, err := Tail(file, 16<<10)
+	text, err := Tail(file, 64<<10) // a fatal line has a backtrace behind it, of 6.0 some 20 KB
 	if err != nil {
 		return ""
 	}
@@ -40,13 +40,23 @@ func lastWords(log []byte) string {
 		}
 	}
 	for i := len(lines) - 1; i > 0; i-- {
-		if !bytes.HasPrefix(lines[i], []byte("try '")) { // mongod's advice after the reason: try '/usr/bin/mongod --help' for more information
+		if !beside(lines[i]) {
 			text, _ := line(lines[i])
 			return text
 		}
 	}
 	text, _ := line(lines[0])
 	return text
+}
+
+// beside is what stands behind a reason: mongod's advice (try '/usr/bin/mongod --help' for more information), or a backtrace.
+func beside(line []byte) bool {
+	for _, begin := range []string{"try '", "BACKTRACE: ", "  Frame: "} {
+		if bytes.HasPrefix(line, []byte(begin)) {
+			return true
+		}
+	}
+	return false
 }
 
 // line reads one of a log: a JSON document since 4.4, before that `2026-11-30T22:00:00.000+0000 E STORAGE [initandlisten] text`.

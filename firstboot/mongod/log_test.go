@@ -3,6 +3,7 @@ package mongod
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -24,11 +25,23 @@ func TestLastWords(t *testing.T) {
 			"2026-11-30T22:00:00.000+0000 E STORAGE  [initandlisten] exception"},
 		{"a loader's word", "mongod: error while loading shared libraries: libx.so", "mongod: error while loading shared libraries: libx.so"},
 		{"an option that it does not know", "Unrecognized option: sekurity\ntry '/usr/bin/mongod --help' for more information\n", "Unrecognized option: sekurity"},
+		{"a backtrace whose reason is cut off", "aborting\nBACKTRACE: {}\n  Frame: {\"s\":\"__clone\"}\n", "aborting"},
 		{"an empty log", "", ""},
 	} {
 		if got := lastWords([]byte(c.log)); got != c.want {
 			t.Errorf("%s: got %q; want %q", c.name, got, c.want)
 		}
+	}
+}
+
+func TestAFatalLineIsFoundBeforeItsBacktrace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	text := `{"s":"F","msg":"Writing to log file failed, aborting application"}` + "\n" + strings.Repeat("  Frame: "+strings.Repeat("x", 900)+"\n", 40)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := LastWords(file); got != "Writing to log file failed, aborting application" {
+		t.Errorf("got %.80q", got)
 	}
 }
 
