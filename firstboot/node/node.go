@@ -83,9 +83,11 @@ func read(from, file string, data []byte) Found {
 			faults = append(faults, source.Finding("hostname", why))
 		}
 	}
-	settings.Check(f.Personal.Settings, func(key, format string, values ...any) {
+	report := func(key, format string, values ...any) {
 		faults = append(faults, source.Finding(key, fmt.Sprintf(format, values...)))
-	})
+	}
+	settings.Check(f.Personal.Settings, report)
+	settings.CheckSecrets(f.Personal.Secrets, report)
 	if f.Faults = faults; len(faults) > 0 {
 		f.Personal = spec.Personal{}
 	}

@@ -29,6 +29,11 @@ var fixed = []Refusal{
 	{"systemLog.path", "the log lies in its volume, or on the state partition"},
 	{"systemLog.logAppend", "a restart must not lose the log of what came before"},
 	{"processManagement.fork", "the agent starts mongod and watches it in the foreground"},
+	{"replication.replSetName", "replica_set.name is the place for it, with replica_set.members"},
+	{"security.keyFile", "it comes from node.yaml (secrets.key): an image has no secret"},
+	{"security.clusterAuthMode", "the members know each other by the key in node.yaml (secrets.key)"},
+	{"security.enableLocalhostAuthBypass", "the agent opens it for the first user, and closes it"},
+	{"setParameter.enableLocalhostAuthBypass", "the agent opens it for the first user, and closes it"},
 	{"processManagement.pidFilePath", "the agent writes /run/grove/mongod.pid"},
 }
 

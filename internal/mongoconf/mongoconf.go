@@ -62,6 +62,20 @@ type Machine struct {
 	Memory  size.Size
 	Journal size.Size // of the file system that the journal lies on, all of it
 	Places  Places
+	Access  Access
+}
+
+// Access is whom mongod lets in, and as whose member.
+type Access struct {
+	Set       string // the replica set's name, empty without one
+	KeyFile   string // by which its members know each other; empty without one, and where access control is off
+	FirstUser bool   // one may be made by whoever asks from the node itself, as long as there is none (the localhost exception)
+}
+
+// Open says whether a recipe switches access control off.
+func Open(recipe map[string]any) bool {
+	v, _ := value(recipe, "security.authorization")
+	return v == "disabled"
 }
 
 // Make gives the file for a server on a machine. The error is a Refusals when the recipe asks for what it must not.
@@ -69,7 +83,14 @@ func Make(s Server, recipe map[string]any, m Machine) (Config, error) {
 	if refused := Check(s, recipe); len(refused) > 0 {
 		return Config{}, refused
 	}
-	all := merge(ours(s, s.engine(recipe), m), recipe)
+	under := ours(s, s.engine(recipe), m)
+	if !Open(recipe) {
+		under = merge(under, access(m.Access))
+	}
+	if m.Access.Set != "" {
+		under = merge(under, map[string]any{"replication": replication(s, m.Access.Set)})
+	}
+	all := merge(under, recipe)
 	text, err := yaml.Marshal(all)
 	if err != nil {
 		return Config{}, fmt.Errorf("write mongod's configuration: %w", err)
@@ -86,9 +107,29 @@ func ours(s Server, engine string, m Machine) map[string]any {
 		"storage":           storage(s, engine, m),
 		"systemLog":         map[string]any{"destination": "file", "path": m.Places.Log, "logAppend": true, "logRotate": "reopen"},
 		"net":               map[string]any{"bindIp": "0.0.0.0", "port": int64(Port), "unixDomainSocket": map[string]any{"enabled": false}},
-		"security":          map[string]any{"authorization": "enabled"},
 		"processManagement": map[string]any{"fork": false},
 	}
+}
+
+func access(a Access) map[string]any {
+	security := map[string]any{"authorization": "enabled"}
+	if a.KeyFile != "" {
+		security["keyFile"] = a.KeyFile
+	}
+	all := map[string]any{"security": security}
+	if !a.FirstUser {
+		all["setParameter"] = map[string]any{"enableLocalhostAuthBypass": false}
+	}
+	return all
+}
+
+// replication of 32 bits has an oplog of a fixed size: by itself it would take a good part of the 2 GB that MMAPv1 can address there.
+func replication(s Server, name string) map[string]any {
+	all := map[string]any{"replSetName": name}
+	if s.Arch == spec.ARMHF {
+		all["oplogSizeMB"] = int64(128)
+	}
+	return all
 }
 
 // Small is the file system whose journal is kept short. WiredTiger makes three files of 100 MB beforehand; where they do not fit it ends now with "no space left", now with an

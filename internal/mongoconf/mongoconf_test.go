@@ -67,7 +67,7 @@ func TestFile(t *testing.T) {
 			strings.NewReplacer("/db\n"+wiredTiger, "/db\n    engine: mmapv1\n    journal:\n        enabled: false\n    mmapv1:\n        smallFiles: true\n"), 27017},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Make(c.server, read(t, c.recipe), Machine{c.memory, c.room, Where(nil, true)})
+			got, err := Make(c.server, read(t, c.recipe), Machine{c.memory, c.room, Where(nil, true), Access{FirstUser: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,6 +78,39 @@ func TestFile(t *testing.T) {
 				t.Errorf("got port %d; want %d", got.Port, c.port)
 			}
 		})
+	}
+}
+
+func TestAMemberOfASet(t *testing.T) {
+	set := Access{Set: "rs0", KeyFile: "/run/mongod/key"}
+	const closed = "setParameter:\n    enableLocalhostAuthBypass: false\n"
+	for _, c := range []struct {
+		name   string
+		server Server
+		recipe string
+		access Access
+		has    []string
+		hasNot string
+	}{
+		{"has the set's name and key, and is closed", Server{"6.0.5", spec.AMD64}, `{}`, set, []string{"    keyFile: /run/mongod/key\n", "replication:\n    replSetName: rs0\n", closed}, "oplog"},
+		{"of which nobody is asked who he is has no key", Server{"6.0.5", spec.AMD64}, `{"security": {"authorization": "disabled"}}`, set, []string{"    authorization: disabled\n", "replSetName: rs0\n"}, "keyFile"},
+		{"with an oplog of the recipe's", Server{"6.0.5", spec.AMD64}, `{"replication": {"oplogSizeMB": 990}}`, set, []string{"replication:\n    oplogSizeMB: 990\n    replSetName: rs0\n"}, "  oplogSizeMB: 128"},
+		{"of 32 bits has a small oplog", Server{"3.2.22", spec.ARMHF}, `{}`, set, []string{"replication:\n    oplogSizeMB: 128\n    replSetName: rs0\n"}, "1 GiB"},
+		{"alone is closed as well", Server{"6.0.5", spec.AMD64}, `{}`, Access{}, []string{closed}, "repl"},
+		{"whose parameters are the recipe's, too", Server{"6.0.5", spec.AMD64}, `{"setParameter": {"ttlMonitorEnabled": false}}`, set, []string{closed + "    ttlMonitorEnabled: false\n"}, "oplog"},
+	} {
+		got, err := Make(c.server, read(t, c.recipe), Machine{size.GiB, size.TiB, Where(nil, true), c.access})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range c.has {
+			if !strings.Contains(string(got.Text), text) {
+				t.Errorf("a member %s: want %q in\n%s", c.name, text, got.Text)
+			}
+		}
+		if strings.Contains(string(got.Text), c.hasNot) {
+			t.Errorf("a member %s: want no %q in\n%s", c.name, c.hasNot, got.Text)
+		}
 	}
 }
 
@@ -93,7 +126,8 @@ func TestRefused(t *testing.T) {
 		{`{"net": {"tls": {"mode": "requireTLS"}}}`, "net.tls.mode"},
 		{`{"net": {"tls": {"mode": "preferTLS"}}}`, ""},
 		{`{"storage": "big"}`, "storage"},
-		{`{"replication": {"replSetName": "rs0"}, "setParameter": {"ttlMonitorEnabled": false}}`, ""},
+		{`{"replication": {"oplogSizeMB": 990}, "setParameter": {"ttlMonitorEnabled": false}}`, ""},
+		{`{"replication": {"replSetName": "rs0"}, "security": {"keyFile": "/k"}}`, "replication.replSetName security.keyFile"},
 	} {
 		var keys []string
 		for _, r := range Check(Server{"6.0.5", spec.AMD64}, read(t, c.recipe)) {
@@ -103,7 +137,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: refused %q; want %q", c.recipe, got, c.want)
 		}
 	}
-	_, err := Make(Server{"6.0.5", spec.AMD64}, read(t, `{"storage": {"dbPath": "/data"}}`), Machine{size.GiB, size.TiB, Where(nil, true)})
+	_, err := Make(Server{"6.0.5", spec.AMD64}, read(t, `{"storage": {"dbPath": "/data"}}`), Machine{size.GiB, size.TiB, Where(nil, true), Access{}})
 	if refused := (Refusals{}); !errors.As(err, &refused) {
 		t.Errorf("got %v; want the refusals", err)
 	}

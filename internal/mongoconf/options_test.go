@@ -25,7 +25,7 @@ func TestWhatAServerWouldNotStartWith(t *testing.T) {
 		{"6.0.5", `{"storage": {"syncPeriodSecs": 1.5}, "operationProfiling": {"slowOpThresholdMs": 50}}`, ""},
 		{"6.0.5", `{"net": {"port": null}}`, "net.port: want a port from 1 to 65535, have <nil>"},
 		{"6.0.5", `{"replication": null}`, "replication: want settings below it, have nothing"},
-		{"6.0.5", `{"setParameter": {"what.ever": 1, "enableLocalhostAuthBypass": false}}`, ""},
+		{"6.0.5", `{"setParameter": {"what.ever": 1, "ttlMonitorEnabled": false}}`, ""},
 		{"6.0.5", `{"systemLog": {"component": {"storage": {"verbosity": 2}}}}`, ""},
 		{"8.0.11", `{"security": {"kmip": {"serverName": "k"}, "ldap": {"servers": "l"}}, "auditLog": {"destination": "file"}}`, ""},
 		{"8.3.0", `{"net": {"secondaryPorts": 2}}`, ""},

@@ -39,6 +39,7 @@ func Check(s spec.Settings, report func(key, format string, values ...any)) {
 	c.address("metrics.push", s.Metrics.Push)
 	c.address("metrics.proxy", s.Metrics.Proxy)
 	c.logs(s.Logs)
+	c.replicaSet(s.ReplicaSet)
 }
 
 type check struct {

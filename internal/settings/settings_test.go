@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,6 +45,18 @@ func TestFaultsAreFoundAtTheirKeys(t *testing.T) {
 		{"status: {port: 70000}", "status.port: want a port from 1 to 65535, have 70000"},
 		{"metrics: {push: example.org}", `metrics.push: want an address that begins with https:// or http://, have "example.org"`},
 		{"metrics: {push: 'https://me:x@example.org'}", "metrics.push: must not hold a password: it would stand in every image and on the status page"},
+		{"replica_set: {name: rs0, members: [db1, {host: db2, priority: 0.5, tags: {place: attic}}, {host: db3.example.org, hidden: true}, {host: db4, arbiter: true}], bootstrap: solo}", ""},
+		{"replica_set: {members: [db1]}", "replica_set.name: is missing; want a name such as rs0"},
+		{"replica_set: {name: rs0}", "replica_set.members: want 1 to 50 hostnames, have 0"},
+		{"replica_set: {name: 'a/b', members: [db1]}", `replica_set.name: want at most 64 letters, digits, dots, hyphens and underscores, have "a/b"`},
+		{"replica_set: {name: rs0, members: [db1, db1]}", "replica_set.members[1]: db1 is replica_set.members[0] already"},
+		{"replica_set: {name: rs0, members: ['db1:27017']}", `replica_set.members[0]: want a hostname such as db1, without a port (mongod.config.net.port is that of all), have "db1:27017"`},
+		{"replica_set: {name: rs0, members: [10.0.0.1]}", `replica_set.members[0]: want a hostname such as db1, without a port (mongod.config.net.port is that of all), have "10.0.0.1"`},
+		{"replica_set: {name: rs0, members: [{host: db1, arbiter: true}]}", "replica_set.members[0]: the first member founds the set, so it must be able to become its primary: no arbiter, not hidden, with a vote and a priority"},
+		{"replica_set: {name: rs0, members: [db1, {host: db2, hidden: true, priority: 1}]}", "replica_set.members[1].priority: want 0: an arbiter, a hidden member and one without a vote never become primary"},
+		{"replica_set: {name: rs0, members: [db1, {host: db2, votes: 2}]}", "replica_set.members[1].votes: want 0 or 1, have 2"},
+		{"replica_set: {name: rs0, members: [db1, {host: db2, arbiter: true, votes: 0}]}", "replica_set.members[1].votes: an arbiter is there to vote"},
+		{"replica_set: {name: rs0, members: [db1], bootstrap: force}", `replica_set.bootstrap: want one of all, solo, have "force"`},
 		{"logs: {rotate: weekly}", `logs.rotate: want one of daily, hourly, none, have "weekly"`},
 		{"logs: {size: 1KiB}", "logs.size: have 1KiB, want at least 1MiB"},
 	} {
@@ -57,6 +70,38 @@ func TestFaultsAreFoundAtTheirKeys(t *testing.T) {
 		Check(s.Settings, func(key, format string, values ...any) { got = append(got, key+": "+fmt.Sprintf(format, values...)) })
 		if strings.Join(got, "\n") != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.yaml, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+func TestSecretsAreCheckedAndNotRepeated(t *testing.T) {
+	for _, c := range []struct{ yaml, want string }{
+		{"{key: c2VjcmV0c2VjcmV0, operator: {user: admin, password: correct horse}}", ""},
+		{"{key: 'not base64!'}", "secrets.key: want 6 to 1024 characters of base64, as `grove node secrets` makes them, have 11 characters"},
+		{"{key: " + strings.Repeat("QUJD", 257) + "}", "secrets.key: want 6 to 1024 characters of base64, as `grove node secrets` makes them, have 1028 characters"},
+		{"{operator: {user: grove-agent, password: hunter2hunter2}}", `secrets.operator.user: want a name such as admin, other than grove-agent, have "grove-agent"`},
+		{"{operator: {user: admin, password: hunter2}}", "secrets.operator.password: want at least 8 characters"},
+		{"{operator: {password: hunter2hunter2}}", `secrets.operator.user: want a name such as admin, other than grove-agent, have ""`},
+		{"{operator: {user: admin, password: [hunter2]}}", "secrets.operator.password: want a text, have a list"},
+		{"{operator: {user: admin, password: \"hunter2\\nhunter2\"}}", "secrets.operator.password: want one line of text"},
+	} {
+		var s struct {
+			Secrets spec.Secrets `yaml:"secrets"`
+		}
+		source, found := load.YAML("x", []byte("secrets: "+c.yaml), &s)
+		if len(found) == 0 {
+			CheckSecrets(s.Secrets, func(key, format string, values ...any) { found = append(found, source.Finding(key, fmt.Sprintf(format, values...))) })
+		}
+		var got []string
+		for _, f := range found {
+			got = append(got, f.Key+": "+f.Text)
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.yaml, strings.Join(got, "\n"), c.want)
+		}
+		json, _ := json.Marshal(s)
+		if shown := fmt.Sprintf("%v %+v %#v %s %s %q", s, s, s, s.Secrets.Key, json, s.Secrets.Operator.Password); strings.Contains(shown, "hunter2") || strings.Contains(shown, "c2VjcmV0") {
+			t.Errorf("%s is shown: %s", c.yaml, shown)
 		}
 	}
 }

@@ -23,7 +23,8 @@ type NodeMongod struct {
 // Personal is node.yaml: what makes one node of many. It lies on the boot partition as grove/node.yaml, or comes by QEMU's fw_cfg as opt/org.grove/node.yaml, or
 // on the kernel's command line as grove.hostname=NAME; the first found wins.
 type Personal struct {
-	Hostname string `yaml:"hostname"`
+	Hostname string  `yaml:"hostname"`
+	Secrets  Secrets `yaml:"secrets,omitempty"`
 	Settings `yaml:",inline"`
 }
 

@@ -10,6 +10,8 @@ type Settings struct {
 	Status   Page     `yaml:"status" json:"status"`
 	Metrics  Metrics  `yaml:"metrics" json:"metrics"`
 	Logs     Logs     `yaml:"logs" json:"logs"`
+
+	ReplicaSet ReplicaSet `yaml:"replica_set,omitempty" json:"replica_set"`
 }
 
 // Network is the node's addresses, names and time.
@@ -95,6 +97,8 @@ func (s Settings) Over(under Settings) Settings {
 	s.Status = Page{Port: orValue(s.Status.Port, under.Status.Port), Off: s.Status.Off || under.Status.Off, Browse: s.Status.Browse || under.Status.Browse}
 	s.Metrics = Metrics{Push: orValue(s.Metrics.Push, under.Metrics.Push), Proxy: orValue(s.Metrics.Proxy, under.Metrics.Proxy)}
 	l, ul := s.Logs, under.Logs
+	r, ur := s.ReplicaSet, under.ReplicaSet
+	s.ReplicaSet = ReplicaSet{Name: orValue(r.Name, ur.Name), Members: orList(r.Members, ur.Members), Bootstrap: orValue(r.Bootstrap, ur.Bootstrap)}
 	s.Logs = Logs{Rotate: orValue(l.Rotate, ul.Rotate), Size: orValue(l.Size, ul.Size), Keep: orValue(l.Keep, ul.Keep), Plain: l.Plain || ul.Plain}
 	return s
 }
