@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"grove/firstboot/disk"
@@ -78,39 +77,13 @@ func bootPartition(machine host.Machine, root string, medium disk.Medium) (data 
 func read(from, file string, data []byte) Found {
 	f := Found{From: from}
 	source, faults := load.YAML(file, data, &f.Personal)
-	if f.Personal.Hostname != "" {
-		if why := CheckHostname(f.Personal.Hostname); why != "" {
-			faults = append(faults, source.Finding("hostname", why))
-		}
-	}
-	report := func(key, format string, values ...any) {
+	settings.CheckPersonal(f.Personal, func(key, format string, values ...any) {
 		faults = append(faults, source.Finding(key, fmt.Sprintf(format, values...)))
-	}
-	settings.Check(f.Personal.Settings, report)
-	settings.CheckSecrets(f.Personal.Secrets, report)
+	})
 	if f.Faults = faults; len(faults) > 0 {
 		f.Personal = spec.Personal{}
 	}
 	return f
-}
-
-// A label as RFC 1123, 2.1 allows it.
-var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-
-// CheckHostname says what is wrong with a name, "" when nothing is. It may have dots; Linux takes 64 letters of it.
-func CheckHostname(name string) string {
-	switch {
-	case len(name) > 63:
-		return fmt.Sprintf("want at most 63 letters, have %d", len(name))
-	case name == "localhost":
-		return "want a name of the node's own, have \"localhost\""
-	}
-	for part := range strings.SplitSeq(name, ".") {
-		if !label.MatchString(part) {
-			return fmt.Sprintf("want small letters, digits and hyphens, not at the ends, as in db1, have %q", name)
-		}
-	}
-	return ""
 }
 
 // Name decides: node.yaml's or the command line's, else what DHCP offers, else one of the MAC address.
@@ -119,7 +92,7 @@ func Name(found Found, dhcp string, mac net.HardwareAddr) (name, from string) {
 	switch {
 	case found.Personal.Hostname != "":
 		return found.Personal.Hostname, found.From
-	case dhcp != "" && CheckHostname(dhcp) == "":
+	case dhcp != "" && settings.CheckHostname(dhcp) == "":
 		return dhcp, "DHCP"
 	case len(mac) >= 6:
 		return fmt.Sprintf("grove-%x", []byte(mac[len(mac)-3:])), "MAC address"

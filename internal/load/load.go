@@ -3,7 +3,7 @@
 //
 // yaml.v3 parses to nodes; what it would guess or ignore is decided here. Fields are matched by their `yaml` tag. Handled are structs, strings, whole
 // numbers, booleans, lists, maps with text keys, `any`, and types that read text (encoding.TextUnmarshaler), or a struct with a
-// short form (Short).
+// short form (Short). Of a file that may have a secret (Confidential) no finding repeats a line, nor what stands in a secret's place.
 package load
 
 import (
@@ -32,7 +32,10 @@ type Source struct {
 
 // YAML reads one document into the struct that into points to. name is the file as findings show it. With findings the struct is filled as far as it went.
 func YAML(name string, data []byte, into any) (Source, diag.Findings) {
-	d := decoder{src: Source{name: name, lines: strings.Split(string(data), "\n"), at: map[string]diag.Place{}}}
+	d := decoder{src: Source{name: name, at: map[string]diag.Place{}}}
+	if !hides(reflect.TypeOf(into).Elem()) {
+		d.src.lines = strings.Split(string(data), "\n")
+	}
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
@@ -71,11 +74,34 @@ func (s Source) Finding(key, text string) diag.Finding {
 // Short is a struct that may be written as one text instead of keys and values.
 type Short interface{ FromText(text string) error }
 
+// Confidential is a type whose values nobody may see.
+type Confidential interface{ Confidential() }
+
+var confidential = reflect.TypeFor[Confidential]()
+
+// hides says whether a type is confidential or has a field that is.
+func hides(t reflect.Type) bool {
+	if t.Implements(confidential) {
+		return true
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if hides(t.Field(i).Type) {
+			return true
+		}
+	}
+	return false
+}
+
 type decoder struct {
 	src   Source
 	found diag.Findings
 	depth int
 	seen  int
+
+	hidden bool // the value at hand is confidential, or holds one that is
 }
 
 // A file of ours has some hundred values. The bounds stop aliases that contain themselves or each other many times over.
@@ -85,7 +111,7 @@ func (d *decoder) place(n *yaml.Node) diag.Place {
 	p := diag.Place{File: d.src.name}
 	if n != nil && n.Line > 0 {
 		p.Line, p.Col = n.Line, n.Column
-		if n.Line <= len(d.src.lines) {
+		if n.Line <= len(d.src.lines) { // else it may hold a secret
 			p.Text = d.src.lines[n.Line-1]
 		}
 	}
@@ -122,6 +148,8 @@ func (d *decoder) value(n *yaml.Node, key string, to reflect.Value) {
 	d.depth++
 	defer func() { d.depth-- }()
 	d.src.at[key] = d.place(n)
+	defer func(outside bool) { d.hidden = outside }(d.hidden)
+	d.hidden = hides(to.Type())
 	if short, ok := to.Addr().Interface().(Short); ok && n.Kind == yaml.ScalarNode {
 		d.text(n, key, short.FromText)
 		return
@@ -146,7 +174,7 @@ func (d *decoder) value(n *yaml.Node, key string, to reflect.Value) {
 
 func (d *decoder) fields(n *yaml.Node, key string, to reflect.Value) {
 	if n.Kind != yaml.MappingNode {
-		d.add(n, key, "want keys and values, have "+kind(n))
+		d.add(n, key, "want keys and values, have "+d.kind(n))
 		return
 	}
 	fields := fieldsOf(to)
@@ -185,7 +213,7 @@ func (d *decoder) pairs(n *yaml.Node, key string, each func(name string, k, v *y
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			d.add(k, key, "want a text as key, have "+kind(k))
+			d.add(k, key, "want a text as key, have "+d.kind(k))
 			continue
 		}
 		path := k.Value
@@ -203,7 +231,7 @@ func (d *decoder) pairs(n *yaml.Node, key string, each func(name string, k, v *y
 
 func (d *decoder) list(n *yaml.Node, key string, to reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
-		d.add(n, key, "want a list, have "+kind(n))
+		d.add(n, key, "want a list, have "+d.kind(n))
 		return
 	}
 	list := reflect.MakeSlice(to.Type(), len(n.Content), len(n.Content))
@@ -215,7 +243,7 @@ func (d *decoder) list(n *yaml.Node, key string, to reflect.Value) {
 
 func (d *decoder) dict(n *yaml.Node, key string, to reflect.Value) {
 	if n.Kind != yaml.MappingNode {
-		d.add(n, key, "want keys and values, have "+kind(n))
+		d.add(n, key, "want keys and values, have "+d.kind(n))
 		return
 	}
 	m := reflect.MakeMap(to.Type())

@@ -10,7 +10,7 @@ import (
 )
 
 // kind names what stands there, in a person's words.
-func kind(n *yaml.Node) string {
+func (d *decoder) kind(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "keys and values"
@@ -18,6 +18,8 @@ func kind(n *yaml.Node) string {
 		return "a list"
 	case n.Tag == "!!null":
 		return "nothing"
+	case d.hidden:
+		return "something else"
 	case n.Tag == "!!int" || n.Tag == "!!float":
 		return "the number " + n.Value
 	case n.Tag == "!!bool":
@@ -28,7 +30,7 @@ func kind(n *yaml.Node) string {
 
 func (d *decoder) text(n *yaml.Node, key string, read func(string) error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		d.add(n, key, "want a text, have "+kind(n))
+		d.add(n, key, "want a text, have "+d.kind(n))
 		return
 	}
 	if err := read(n.Value); err != nil {
@@ -37,7 +39,7 @@ func (d *decoder) text(n *yaml.Node, key string, read func(string) error) {
 }
 
 func (d *decoder) scalar(n *yaml.Node, key string, to reflect.Value) {
-	bad := func(want string) { d.add(n, key, "want "+want+", have "+kind(n)) }
+	bad := func(want string) { d.add(n, key, "want "+want+", have "+d.kind(n)) }
 	switch to.Kind() {
 	case reflect.String:
 		switch {

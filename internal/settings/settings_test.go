@@ -90,7 +90,9 @@ func TestSecretsAreCheckedAndNotRepeated(t *testing.T) {
 		}
 		source, found := load.YAML("x", []byte("secrets: "+c.yaml), &s)
 		if len(found) == 0 {
-			CheckSecrets(s.Secrets, func(key, format string, values ...any) { found = append(found, source.Finding(key, fmt.Sprintf(format, values...))) })
+			CheckSecrets(s.Secrets, func(key, format string, values ...any) {
+				found = append(found, source.Finding(key, fmt.Sprintf(format, values...)))
+			})
 		}
 		var got []string
 		for _, f := range found {

@@ -93,6 +93,9 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Confidential keeps it out of what is said of a file (load.Confidential).
+func (s Secret) Confidential() {}
+
 // String hides it, from JSON as well.
 func (s Secret) String() string {
 	if s == "" {
