@@ -80,15 +80,15 @@ func reproducible(ctx context.Context, b *bench) (string, error) {
 	}
 	second, third := b.folder("second"), b.folder("third")
 	cache := b.folder("cache") // the second build shares nothing with the first but what it downloads
-	if r := b.run(ctx, []string{"GROVE_CACHE=" + cache}, "build", "demo", "-o", second); r.code != 0 {
+	if r := b.run(ctx, []string{"GROVE_CACHE=" + cache}, "build", "solo", "-o", second); r.code != 0 {
 		return "", errors.New(r.out)
 	}
 	manifest := strings.TrimSuffix(image, ".img") + ".manifest.json"
-	if r := b.run(ctx, nil, "build", "demo", "-o", third, "--lock", manifest, "--offline"); r.code != 0 {
+	if r := b.run(ctx, nil, "build", "solo", "-o", third, "--lock", manifest, "--offline"); r.code != 0 {
 		return "", errors.New(r.out)
 	}
 	var sums []string
-	for _, file := range []string{image, filepath.Join(second, "demo.img"), filepath.Join(third, "demo.img")} {
+	for _, file := range []string{image, filepath.Join(second, "solo.img"), filepath.Join(third, "solo.img")} {
 		s, err := sum(file)
 		if err != nil {
 			return "", err

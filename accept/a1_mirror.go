@@ -39,7 +39,7 @@ func badSignature(ctx context.Context, b *bench, out string) (result, error) {
 		http.NotFound(w, r)
 	}))
 	defer server.Close()
-	return b.run(ctx, []string{"GROVE_DEBIAN_MIRROR=" + server.URL, "GROVE_CACHE=" + b.folder("cache")}, "build", "demo", "-o", out), nil
+	return b.run(ctx, []string{"GROVE_DEBIAN_MIRROR=" + server.URL, "GROVE_CACHE=" + b.folder("cache")}, "build", "solo", "-o", out), nil
 }
 
 // interrupted sends Ctrl-C into a build with an empty cache, at several moments, and then sees that the next build is whole.
@@ -70,19 +70,19 @@ func interrupted(ctx context.Context, b *bench) (string, error) {
 	if len(when) == 0 {
 		return "", errors.New("no build was slow enough to be interrupted")
 	}
-	if r := b.run(ctx, []string{"GROVE_CACHE=" + cache}, "build", "demo", "-o", out); r.code != 0 {
+	if r := b.run(ctx, []string{"GROVE_CACHE=" + cache}, "build", "solo", "-o", out); r.code != 0 {
 		return "", fmt.Errorf("the build after them: exit code %d: %s", r.code, r.out)
 	}
-	got, err := sum(filepath.Join(out, "demo.img"))
+	got, err := sum(filepath.Join(out, "solo.img"))
 	if err != nil || got != want {
 		return "", fmt.Errorf("the build after them: have %s, want %s: %v", got, want, err)
 	}
 	return "interrupted after " + strings.Join(when, ", ") + "; the next build gives the same bytes", nil
 }
 
-// signalled runs grove build demo and interrupts it.
+// signalled runs grove build solo and interrupts it.
 func (b *bench) signalled(ctx context.Context, after time.Duration, env, out string) (result, error) {
-	command := b.command([]string{env}, "build", "demo", "-o", out)
+	command := b.command([]string{env}, "build", "solo", "-o", out)
 	var printed bytes.Buffer
 	command.Stdout, command.Stderr = &printed, &printed
 	p, err := b.host.Start(ctx, command)
@@ -111,11 +111,11 @@ func together(ctx context.Context, b *bench) (string, error) {
 	for range 2 {
 		go func() {
 			out := b.folder("out")
-			if r := b.run(ctx, []string{cache}, "build", "demo", "-o", out); r.code != 0 {
+			if r := b.run(ctx, []string{cache}, "build", "solo", "-o", out); r.code != 0 {
 				both <- ended{err: fmt.Errorf("exit code %d: %s", r.code, r.out)}
 				return
 			}
-			s, err := sum(filepath.Join(out, "demo.img"))
+			s, err := sum(filepath.Join(out, "solo.img"))
 			both <- ended{s, err}
 		}()
 	}

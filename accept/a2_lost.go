@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"grove/builder/lab/bay"
-	"grove/builder/lab/probe"
 	"grove/internal/size"
 )
 
@@ -100,7 +99,7 @@ func (r *rig) servesDegraded(ctx context.Context, s page) error {
 	if s.Phase != "serving" || len(s.Problems) == 0 {
 		return fmt.Errorf("status %+v; want it serving, with the problem named", s)
 	}
-	return probe.Read(ctx, r.forward(), "whole")
+	return r.server().Read(ctx, "whole")
 }
 
 // pulledOff takes a disk out of a node that is off.
@@ -202,5 +201,5 @@ func (r *rig) whole(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("%w: %s", context.Cause(ctx), stat)
 		}
 	}
-	return fmt.Sprintf("rebuilt within %.0f s", time.Since(began).Seconds()), probe.Read(ctx, r.forward(), "whole")
+	return fmt.Sprintf("rebuilt within %.0f s", time.Since(began).Seconds()), r.server().Read(ctx, "whole")
 }

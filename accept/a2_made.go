@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"grove/builder/lab/probe"
 )
 
 // made is a layout's way from blank disks to a mongod that serves from them.
@@ -63,10 +61,10 @@ func (r *rig) serves(ctx context.Context, l layout) (string, error) {
 
 // keeps writes a document that is on disk when it returns, and reads it.
 func (r *rig) keeps(ctx context.Context, mark string) error {
-	if err := probe.Write(ctx, r.forward(), mark); err != nil {
+	if err := r.server().Write(ctx, mark); err != nil {
 		return err
 	}
-	return probe.Read(ctx, r.forward(), mark)
+	return r.server().Read(ctx, mark)
 }
 
 // storageFigures boots each layout alone, as far as the disks being ready, and measures.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"grove/builder/lab/probe"
 )
 
 // point is where the power is cut: at a line of the console, or some time after it.
@@ -236,7 +234,7 @@ func (r *rig) survives(ctx context.Context) error {
 		if err := r.lab.Wait(ctx); err != nil {
 			return err
 		}
-		if err := probe.Read(ctx, r.forward(), "before the cuts"); err != nil {
+		if err := r.server().Read(ctx, "before the cuts"); err != nil {
 			return err
 		}
 	}

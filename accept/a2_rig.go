@@ -14,6 +14,7 @@ import (
 
 	"grove/builder/lab"
 	"grove/builder/lab/bay"
+	"grove/builder/lab/probe"
 	"grove/internal/spec"
 )
 
@@ -157,3 +158,6 @@ func (r *rig) again(ctx context.Context) error {
 
 // forward is where the node's mongod answers on this machine.
 func (r *rig) forward() string { return r.lab.Nodes()[0].Forward }
+
+// server is the node's mongod as this machine asks it; nobody need log in.
+func (r *rig) server() probe.Server { return probe.Server{Address: r.forward()} }

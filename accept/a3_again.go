@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"grove/builder/lab/bay"
-	"grove/builder/lab/probe"
 	"grove/internal/size"
 )
 
@@ -174,7 +173,7 @@ func (r *rig) load(ctx context.Context) (stop func() (int, error)) {
 	var first error
 	done.Go(func() {
 		for running.Err() == nil {
-			if err := probe.Write(running, r.forward(), fmt.Sprintf("load %d", writes)); err != nil && running.Err() == nil && first == nil {
+			if err := r.server().Write(running, fmt.Sprintf("load %d", writes)); err != nil && running.Err() == nil && first == nil {
 				first = err
 			}
 			writes++

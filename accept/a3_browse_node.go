@@ -16,8 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/mongo"
 	"go.mongodb.org/mongo-driver/mongo/options"
-
-	"grove/builder/lab/probe"
 )
 
 // browsePort is the node's, on its loopback address.
@@ -37,7 +35,7 @@ func browsedThroughSSH(ctx context.Context, b *bench) (string, error) {
 		if _, err := r.tells(ctx, fmt.Sprintf("browse: mongod's users see the data on http://localhost:%d", browsePort)); err != nil {
 			return "", err
 		}
-		if err := probe.Write(ctx, r.forward(), "a mark"); err != nil {
+		if err := r.server().Write(ctx, "a mark"); err != nil {
 			return "", err
 		}
 		if err := makeReader(ctx, r.forward()); err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"grove/builder/lab/probe"
 	"grove/internal/size"
 )
 
@@ -144,7 +143,7 @@ func logFull(ctx context.Context, r *rig) (string, error) {
 	if err := r.well(ctx, "/log"); err != nil {
 		return "", err
 	}
-	if err := probe.Read(ctx, r.forward(), "whole"); err != nil {
+	if err := r.server().Read(ctx, "whole"); err != nil {
 		return "", err
 	}
 	return ended + "\n" + later, nil
@@ -184,7 +183,7 @@ func (r *rig) stateFull(ctx context.Context) (string, error) {
 	}
 	first, err := r.status(ctx)
 	if err == nil {
-		err = probe.Write(ctx, r.forward(), "full")
+		err = r.server().Write(ctx, "full")
 	}
 	if err == nil {
 		_, err = r.sh(ctx, "kill -9 $(cat /run/grove/agent.pid)")
@@ -210,7 +209,7 @@ func (r *rig) stateFull(ctx context.Context) (string, error) {
 	}
 	sentence, err := r.problem(ctx, "space /state", "is full")
 	if err == nil {
-		err = probe.Read(ctx, r.forward(), "full")
+		err = r.server().Read(ctx, "full")
 	}
 	if err != nil {
 		return "", err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"grove/builder/lab/bay"
-	"grove/builder/lab/probe"
 	"grove/internal/size"
 )
 
@@ -110,7 +109,7 @@ func (r *rig) knocks(ctx context.Context) (stop func()) {
 	for range 4 {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = probe.Ping(ctx, r.forward())
+				_, _ = r.server().Ping(ctx)
 			}
 		})
 	}

@@ -239,5 +239,5 @@ func goneSetting(ctx context.Context, b *bench) (string, error) {
 		return "", err
 	}
 	r := b.run(ctx, nil, "check", file)
-	return lastLine(strings.SplitN(r.out, "\n", 2)[0]), r.wants(3, "demo.yaml:3:", "tuning.sysctl.net.ipv4.tcp_tw_recycle: is gone since Linux 4.12")
+	return lastLine(strings.SplitN(r.out, "\n", 2)[0]), r.wants(3, "solo.yaml:3:", "tuning.sysctl.net.ipv4.tcp_tw_recycle: is gone since Linux 4.12")
 }

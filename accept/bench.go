@@ -23,7 +23,7 @@ type bench struct {
 	host  host.Real
 	grove string
 	dir   string
-	demo  string
+	solo  string
 
 	turn   sync.Mutex // held while an image of a layout is built
 	images map[string]lab.Image
@@ -87,29 +87,29 @@ func (b *bench) program(ctx context.Context, c host.Command) result {
 
 // image is the demo's, built once.
 func (b *bench) image(ctx context.Context) (string, error) {
-	if b.demo != "" {
-		return b.demo, nil
+	if b.solo != "" {
+		return b.solo, nil
 	}
 	out := filepath.Join(b.dir, "out")
-	if r := b.run(ctx, nil, "build", "demo", "-o", out); r.code != 0 {
-		return "", fmt.Errorf("grove build demo: exit code %d: %s", r.code, r.out)
+	if r := b.run(ctx, nil, "build", "solo", "-o", out); r.code != 0 {
+		return "", fmt.Errorf("grove build solo: exit code %d: %s", r.code, r.out)
 	}
-	b.demo = filepath.Join(out, "demo.img")
-	return b.demo, nil
+	b.solo = filepath.Join(out, "solo.img")
+	return b.solo, nil
 }
 
 // recipe writes one into a folder of its own: the demo's with words replaced, pairs of old and new.
 func (b *bench) recipe(pairs ...string) (string, error) {
-	data, err := os.ReadFile("recipes/demo.yaml")
+	data, err := os.ReadFile("recipes/solo.yaml")
 	if err != nil {
 		return "", err
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(string(data), pairs[i]) {
-			return "", fmt.Errorf("recipes/demo.yaml has no %q", pairs[i])
+			return "", fmt.Errorf("recipes/solo.yaml has no %q", pairs[i])
 		}
 	}
-	file := filepath.Join(b.folder("recipe"), "demo.yaml")
+	file := filepath.Join(b.folder("recipe"), "solo.yaml")
 	return file, os.WriteFile(file, []byte(strings.NewReplacer(pairs...).Replace(string(data))), 0o644)
 }
 

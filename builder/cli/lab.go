@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 	"grove/builder/lab/bay"
 	"grove/builder/lab/trial"
 	"grove/builder/report"
+	"grove/builder/secrets"
 	"grove/internal/host"
+	"grove/internal/mongoconf"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -43,7 +46,13 @@ func labVerb() *cobra.Command {
 
 func (f *labFlags) add(c *cobra.Command) {
 	f.buildFlags.add(c)
-	c.Flags().IntVar(&f.nodes, "nodes", 1, "how many, named db1, db2, ...")
+	c.Flags().IntVar(&f.nodes, "nodes", 0, "how many: the members of the recipe's set, then db1, db2, ... (default: all of the set, or 1)")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("nodes") && (f.nodes < 1 || f.nodes > 50) {
+			return usage{fmt.Errorf("--nodes: want 1 to 50, have %d", f.nodes)}
+		}
+		return nil
+	}
 	c.Flags().StringVar(&f.firmware, "firmware", "bios", "bios or uefi")
 	c.Flags().StringVar(&f.disk, "disk", "virtio", "virtio or nvme")
 	c.Flags().StringArrayVar(&f.data, "data", nil, "a blank data disk of each node beside it, as virtio,2GiB,serial=A1; also nvme, sata, usb, scsi, and file=CONTENT; repeatable (default: what the recipe's storage asks for)")
@@ -83,6 +92,9 @@ func up(ctx context.Context, what string, f labFlags, out, errs io.Writer) error
 		return err
 	}
 	err = l.Wait(ctx)
+	if err == nil && l.HasSet() {
+		err = gather(ctx, l, f, out)
+	}
 	if err == nil {
 		for _, n := range l.Nodes() {
 			fmt.Fprintln(out, nodeLine(n))
@@ -93,6 +105,20 @@ func up(ctx context.Context, what string, f labFlags, out, errs io.Writer) error
 	}
 	// What Ctrl-C ended must still be shut down in order.
 	return errors.Join(err, l.Close(context.WithoutCancel(ctx)))
+}
+
+func gather(ctx context.Context, l *lab.Lab, f labFlags, out io.Writer) error {
+	within, cancel := context.WithTimeout(ctx, f.within*time.Duration(len(l.Nodes())))
+	defer cancel()
+	set, err := l.Gather(within)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, set)
+	if login, err := secrets.Read(l.Secrets()); err == nil {
+		fmt.Fprintf(out, "mongod's operator is %s; the password is in %s\n", login.Operator.User, l.Secrets())
+	}
+	return nil
 }
 
 func test(ctx context.Context, what string, f labFlags, out, errs io.Writer) error {
@@ -127,6 +153,9 @@ func test(ctx context.Context, what string, f labFlags, out, errs io.Writer) err
 	if f.asJSON {
 		return nil
 	}
+	if v.Set != nil {
+		fmt.Fprintln(out, *v.Set)
+	}
 	for _, n := range v.Nodes {
 		fmt.Fprintf(out, "%s; image %.1f s, all %.1f s\n", nodeLine(n), built.Seconds(), time.Since(start).Seconds())
 	}
@@ -140,9 +169,6 @@ func nodeLine(n lab.Status) string {
 
 // config builds a recipe, or takes an image, and says how it is booted. The time is what the build took.
 func (f labFlags) config(ctx context.Context, what string, see *report.Report, errs io.Writer) (lab.Config, time.Duration, error) {
-	if f.nodes < 1 || f.nodes > 50 {
-		return lab.Config{}, 0, usage{fmt.Errorf("--nodes: want 1 to 50, have %d", f.nodes)}
-	}
 	if f.firmware != "bios" && f.firmware != "uefi" {
 		return lab.Config{}, 0, usage{fmt.Errorf("--firmware: want bios or uefi, have %q", f.firmware)}
 	}
@@ -165,15 +191,33 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	if err != nil {
 		return lab.Config{}, 0, err
 	}
-	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a), Storage: booted(a).Storage != nil, Page: booted(a).Settings.Status.Port}, Firmware: f.firmware, Bus: f.disk,
+	img := booted(a)
+	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Lab: machine(a), Storage: img.Storage != nil, Page: img.Settings.Status.Port,
+		Set: img.Settings.ReplicaSet, Open: mongoconf.Open(img.Mongod.Config)}, Firmware: f.firmware, Bus: f.disk,
 		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
 	disks, err := f.disks(a)
-	for n := range f.nodes {
-		c.Nodes = append(c.Nodes, spec.Personal{Hostname: fmt.Sprintf("db%d", n+1)})
+	for _, name := range names(img.Settings.ReplicaSet, f.nodes) {
+		c.Nodes = append(c.Nodes, spec.Personal{Hostname: name})
 		c.Disks = append(c.Disks, disks)
 	}
 	return c, time.Since(start), err
+}
+
+// names are as many as asked for: the set's own, then db1, db2, ... as far as they are not taken.
+func names(set spec.ReplicaSet, n int) (names []string) {
+	for _, m := range set.Members {
+		names = append(names, m.Host)
+	}
+	if n == 0 {
+		n = max(len(names), 1)
+	}
+	for i := 1; len(names) < n; i++ {
+		if name := fmt.Sprintf("db%d", i); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names[:n]
 }
 
 // disks are those named on the command line, or else what the image's storage asks for.

@@ -31,8 +31,10 @@ type Image struct {
 	Path string
 	Lab  spec.Lab
 
-	Page    int  // port of the status page; the default's
-	Storage bool // the node makes something of data disks before it starts mongod
+	Page    int             // port of the status page; the default's
+	Storage bool            // the node makes something of data disks before it starts mongod
+	Set     spec.ReplicaSet // that its nodes are for; none
+	Open    bool            // nobody need log in to mongod
 }
 
 // Config is what to boot. What is left zero has the default named here.
@@ -68,6 +70,7 @@ type Lab struct {
 	runtime string // sockets, removed; its path is short
 	network *network.Network
 	nodes   []*node
+	login   spec.Operator // of the nodes' mongod, where one is needed
 	close   sync.Once
 	closed  error
 }
@@ -91,6 +94,9 @@ func Up(ctx context.Context, c Config) (*Lab, error) {
 
 func (l *Lab) up(ctx context.Context) error {
 	if err := l.makeFolders(); err != nil {
+		return err
+	}
+	if err := l.together(); err != nil {
 		return err
 	}
 	var seats []network.Seat
@@ -207,6 +213,9 @@ func (l *Lab) Close(ctx context.Context) error {
 		}
 		if l.dir != "" {
 			l.closed = errors.Join(l.closed, remote.Remove(l.dir))
+			if err := os.Remove(l.Secrets()); !errors.Is(err, os.ErrNotExist) {
+				l.closed = errors.Join(l.closed, err)
+			}
 		}
 		if l.runtime != "" {
 			l.closed = errors.Join(l.closed, os.RemoveAll(l.runtime))

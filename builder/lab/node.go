@@ -14,6 +14,7 @@ import (
 	"grove/builder/lab/bay"
 	"grove/builder/lab/network"
 	"grove/builder/lab/qemu"
+	"grove/builder/secrets"
 	"grove/internal/host"
 	"grove/internal/spec"
 )
@@ -142,7 +143,7 @@ func (n *node) writePersonal() error {
 	if err != nil {
 		return fmt.Errorf("BUG: write node.yaml: %w", err)
 	}
-	return os.WriteFile(n.path(".node.yaml"), text, 0o644)
+	return secrets.Private(n.path(".node.yaml"), text)
 }
 
 // makeOverlay keeps the image file unwritten: qcow2 holds what differs from it.

@@ -22,7 +22,7 @@ func (n *node) poll(b *boot.Boot) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		if n.knock(ctx) {
-			if version, err := probe.Ping(ctx, n.forward); err == nil {
+			if version, err := (probe.Server{Address: n.forward}).Ping(ctx); err == nil {
 				n.tell(b.Answer(version).Answer, "ready", fmt.Sprintf("mongod %s answers at %s", version, n.forward))
 				return
 			}

@@ -27,6 +27,9 @@ const (
 	// MongoDB's own advice for WiredTiger, and the only one of the two whose absence its start-up warns about.
 	dataFilesystem = "xfs"
 
+	// A set is only founded when every other member has said that it knows of none: a silent one may be in one.
+	bootstrap = "all"
+
 	// mdadm's own is 512 KiB; 256 is that of the 2015 write-up, whose numbers are to be repeated.
 	chunk = 256 * size.KiB
 )

@@ -58,6 +58,9 @@ func fill(p catalog.Pair) spec.Image {
 	i.Partitions = layout(i.Seed, in.Partitions)
 	i.Cluster, i.Storage, i.Swap = or(in.Cluster, in.Name), storage(in.Storage), in.Swap
 	i.Settings = in.Settings.Over(settingsDefaults)
+	if i.Settings.ReplicaSet.Name != "" {
+		i.Settings.ReplicaSet.Bootstrap = or(i.Settings.ReplicaSet.Bootstrap, bootstrap)
+	}
 	return i
 }
 

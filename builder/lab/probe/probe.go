@@ -14,31 +14,41 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/writeconcern"
 )
 
+// Server is a mongod, and who asks it. Without a user nobody logs in.
+type Server struct {
+	Address        string
+	User, Password string
+}
+
 // with connects, does one thing and disconnects.
-func with(ctx context.Context, address string, do func(context.Context, *mongo.Client) error) error {
+func (s Server) with(ctx context.Context, do func(context.Context, *mongo.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	client, err := mongo.Connect(ctx, options.Client().SetHosts([]string{address}).SetDirect(true).SetAppName("grove lab").
-		SetConnectTimeout(3*time.Second).SetServerSelectionTimeout(3*time.Second).SetSocketTimeout(5*time.Second).
-		SetRetryReads(false).SetRetryWrites(false)) // who asks looks again itself, or wants to know
+	o := options.Client().SetHosts([]string{s.Address}).SetDirect(true).SetAppName("grove lab").
+		SetConnectTimeout(3 * time.Second).SetServerSelectionTimeout(3 * time.Second).SetSocketTimeout(5 * time.Second).
+		SetRetryReads(false).SetRetryWrites(false) // who asks looks again itself, or wants to know
+	if s.User != "" {
+		o.SetAuth(options.Credential{Username: s.User, Password: s.Password, AuthSource: "admin"})
+	}
+	client, err := mongo.Connect(ctx, o)
 	if err != nil {
-		return fmt.Errorf("connect to mongod at %s: %w", address, err)
+		return fmt.Errorf("connect to mongod at %s: %w", s.Address, err)
 	}
 	defer client.Disconnect(context.WithoutCancel(ctx))
 	return do(ctx, client)
 }
 
 // Ping gives mongod's version.
-func Ping(ctx context.Context, address string) (version string, err error) {
-	err = with(ctx, address, func(ctx context.Context, c *mongo.Client) error {
+func (s Server) Ping(ctx context.Context) (version string, err error) {
+	err = s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
 		if err := c.Ping(ctx, nil); err != nil {
-			return fmt.Errorf("ping mongod at %s: %w", address, err)
+			return fmt.Errorf("ping mongod at %s: %w", s.Address, err)
 		}
 		var info struct {
 			Version string `bson:"version"`
 		}
 		if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info); err != nil {
-			return fmt.Errorf("ask mongod at %s for its version: %w", address, err)
+			return fmt.Errorf("ask mongod at %s for its version: %w", s.Address, err)
 		}
 		version = info.Version
 		return nil
@@ -49,24 +59,24 @@ func Ping(ctx context.Context, address string) (version string, err error) {
 // database and collection are the lab's own on a node under test.
 const database, collection = "grove_lab", "marks"
 
-// Write puts a document there that is on disk when it returns.
-func Write(ctx context.Context, address, mark string) error {
-	return with(ctx, address, func(ctx context.Context, c *mongo.Client) error {
-		journaled := options.Collection().SetWriteConcern(writeconcern.New(writeconcern.W(1), writeconcern.J(true)))
+// Write puts a document there that is on disk when it returns, of a set's primary on most of the set's disks.
+func (s Server) Write(ctx context.Context, mark string) error {
+	return s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
+		journaled := options.Collection().SetWriteConcern(writeconcern.New(writeconcern.WMajority(), writeconcern.J(true)))
 		_, err := c.Database(database).Collection(collection, journaled).InsertOne(ctx, bson.D{{Key: "_id", Value: mark}})
 		if err != nil {
-			return fmt.Errorf("write to mongod at %s: %w", address, err)
+			return fmt.Errorf("write to mongod at %s: %w", s.Address, err)
 		}
 		return nil
 	})
 }
 
 // Read finds the document again.
-func Read(ctx context.Context, address, mark string) error {
-	return with(ctx, address, func(ctx context.Context, c *mongo.Client) error {
+func (s Server) Read(ctx context.Context, mark string) error {
+	return s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
 		err := c.Database(database).Collection(collection).FindOne(ctx, bson.D{{Key: "_id", Value: mark}}).Err()
 		if err != nil {
-			return fmt.Errorf("read what was written to mongod at %s: %w", address, err)
+			return fmt.Errorf("read what was written to mongod at %s: %w", s.Address, err)
 		}
 		return nil
 	})

@@ -37,8 +37,9 @@ func TestEveryCallEndsWithoutAMongod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			_, err := Ping(context.Background(), address)
-			for _, err := range []error{err, Write(context.Background(), address, "x"), Read(context.Background(), address, "x")} {
+			server := Server{Address: address}
+			_, err := server.Ping(context.Background())
+			for _, err := range []error{err, server.Write(context.Background(), "x"), server.Read(context.Background(), "x")} {
 				if err == nil {
 					t.Error("got no error")
 				}
@@ -59,7 +60,7 @@ func TestACancelledCallEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	began := time.Now()
-	if _, err := Ping(ctx, silent.Addr().String()); err == nil {
+	if _, err := (Server{Address: silent.Addr().String()}).Ping(ctx); err == nil {
 		t.Error("got no error")
 	}
 	if took := time.Since(began); took > 2*time.Second {

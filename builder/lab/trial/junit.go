@@ -40,6 +40,9 @@ func (v Verdict) junit() ([]byte, error) {
 		}
 		s.Cases = append(s.Cases, one)
 	}
+	if v.Set != nil {
+		s.Out += v.Set.String() + "\n"
+	}
 	for _, n := range v.Nodes {
 		s.Out += fmt.Sprintf("%s: mongod %s, %s; console: %s\n", n.Name, n.Version, n.Times, n.Serial)
 	}

@@ -1,5 +1,6 @@
 // Package trial puts an image to the test in the lab and gives a verdict: it boots, mongod answers from outside and keeps what is written, the node
-// stops in order; with data disks it has mounted them first; on demand, a cut of the power loses nothing that was acknowledged.
+// stops in order; with data disks it has mounted them first; the nodes of a set find each other, and what is
+// written to one is on all; on demand, a cut of the power loses nothing that was acknowledged.
 //
 // A node that fails is a verdict, not an error. The lab's folder keeps the verdict as junit.xml beside the consoles' logs.
 package trial
@@ -9,11 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"grove/builder/lab"
-	"grove/builder/lab/probe"
 )
 
 // Config is a lab and what to do in it.
@@ -29,7 +30,8 @@ type Verdict struct {
 	Bus      string        `json:"bus"`
 	Passed   bool          `json:"passed"`
 	Checks   []Check       `json:"checks"`
-	Nodes    []lab.Status  `json:"nodes"` // as they were when all had answered, or at the first fault
+	Set      *lab.Gathered `json:"set,omitempty"` // that they are, of an image for one
+	Nodes    []lab.Status  `json:"nodes"`         // as they were when all had answered, or at the first fault
 	Took     time.Duration `json:"took"`
 	Dir      string        `json:"dir"`
 	JUnit    string        `json:"junit"`
@@ -76,11 +78,15 @@ func (r run) all(ctx context.Context) {
 	if r.config.Image.Storage && !r.each(ctx, "the data disks are ready", ready) {
 		return
 	}
-	if !r.each(ctx, "a document is written, journaled and read back", r.keeps) {
+	if r.lab.HasSet() && !r.gathers(ctx, "all nodes are one set") {
+		return
+	}
+	if !r.keeps(ctx) {
 		return
 	}
 	if r.config.CutPower && !(r.each(ctx, "the power is cut and comes back", r.cut) &&
 		r.answers(ctx, "mongod answers again after the cut") &&
+		(!r.lab.HasSet() || r.gathers(ctx, "all nodes are one set again")) &&
 		r.each(ctx, "the document is still there", r.finds)) {
 		return
 	}
@@ -124,17 +130,85 @@ func ready(_ context.Context, n lab.Status) error {
 	return nil
 }
 
-func (r run) keeps(ctx context.Context, n lab.Status) error {
-	if err := probe.Write(ctx, n.Forward, n.Name); err != nil {
+// gathers waits for the set, of which one node after the other may join: that takes longer the more there are.
+func (r run) gathers(ctx context.Context, name string) bool {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+len(r.config.Nodes))*time.Minute)
+	defer cancel()
+	set, err := r.lab.Gather(ctx)
+	check := Check{Node: set.Primary, Name: name, Took: time.Since(began)}
+	if err != nil {
+		check.Node, check.Fault = "set", err.Error()
+	} else {
+		r.verdict.Set = &set
+	}
+	r.verdict.Checks = append(r.verdict.Checks, check)
+	return err == nil
+}
+
+// keeps writes one document to the set, to be found on each of its nodes, or one to each node without a set.
+func (r run) keeps(ctx context.Context) bool {
+	if r.verdict.Set == nil {
+		return r.each(ctx, "a document is written, journaled and read back", func(ctx context.Context, n lab.Status) error {
+			if err := r.write(ctx, n.Name, n.Name); err != nil {
+				return err
+			}
+			return r.finds(ctx, n)
+		})
+	}
+	began := time.Now()
+	primary := r.verdict.Set.Primary
+	check := Check{Node: primary, Name: "a document is written to most of the set's disks", Took: time.Since(began)}
+	err := r.write(ctx, primary, ofTheSet)
+	if err != nil {
+		check.Fault = err.Error()
+	}
+	r.verdict.Checks = append(r.verdict.Checks, check)
+	return err == nil && r.each(ctx, "the document is read back", r.finds)
+}
+
+// ofTheSet marks the document that all nodes of a set have.
+const ofTheSet = "set"
+
+func (r run) write(ctx context.Context, node, mark string) error {
+	s, err := r.lab.Server(node)
+	if err != nil {
 		return err
 	}
-	return probe.Read(ctx, n.Forward, n.Name)
+	return s.Write(ctx, mark)
 }
 
 func (r run) cut(ctx context.Context, n lab.Status) error { return r.lab.Reset(ctx, n.Name) }
 
+// late is how far behind the primary a secondary of the lab may be.
+const late = 30 * time.Second
+
+// finds looks for the document. An arbiter has none, a secondary may have it later.
 func (r run) finds(ctx context.Context, n lab.Status) error {
-	return probe.Read(ctx, n.Forward, n.Name)
+	s, err := r.lab.Server(n.Name)
+	if err != nil {
+		return err
+	}
+	set := r.verdict.Set
+	if set == nil {
+		return s.Read(ctx, n.Name)
+	}
+	if slices.Contains(set.Arbiters, n.Name) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, late)
+	defer cancel()
+	for {
+		err := s.Read(ctx, ofTheSet)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 func (r run) stops(ctx context.Context, n lab.Status) error {
