@@ -82,14 +82,15 @@ func mood(phase string) string {
 
 // shorten cuts what may be long, and counts it.
 func (v *view) shorten() {
-	for _, list := range []*[]string{&v.Problems, &v.Storage.Plan, &v.Storage.Done, &v.Storage.Waits, &v.Storage.Notes, &v.Tuning.Differs, &v.Clock.Poor} {
+	for _, list := range []*[]string{&v.Problems, &v.Storage.Plan, &v.Storage.Done, &v.Storage.Waits, &v.Storage.Notes, &v.Tuning.Differs, &v.Clock.Poor, &v.Set.Drift} {
 		v.Left += first(list, longList)
 		for i, text := range *list {
 			(*list)[i] = cut(text, longText)
 		}
 	}
 	v.Left += first(&v.Ours, longTuning) + first(&v.Others, longRight) + first(&v.Storage.Refused, longList) + first(&v.Storage.Swap, longList) + first(&v.Storage.Arrays, longList) +
-		first(&v.Rooms, longList) + first(&v.Network.Links, longList) + first(&v.Tuning.Warnings, longList) + first(&v.SSH.Keys, longList) + first(&v.Storage.Swaps, longList)
+		first(&v.Rooms, longList) + first(&v.Network.Links, longList) + first(&v.Tuning.Warnings, longList) + first(&v.SSH.Keys, longList) + first(&v.Storage.Swaps, longList) + first(&v.Set.Checked, longList)
+	v.Set.Text = cut(v.Set.Text, longText)
 	for _, list := range [][]status.Refusal{v.Storage.Refused, v.Storage.Swap} {
 		for i := range list {
 			r := &list[i]

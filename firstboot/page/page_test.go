@@ -88,6 +88,23 @@ func TestPageShowsTheWholeNode(t *testing.T) {
 	}
 }
 
+func TestPageShowsTheSet(t *testing.T) {
+	s := recorded(t)
+	if text := body(t, ask(handler(t, s, ""), "GET", "/")); strings.Contains(text, `id="set"`) {
+		t.Error("a node without a set shows one")
+	}
+	s.Set = status.Set{Name: "rs0", Self: "db2:27017", State: "waiting", Since: s.Updated - 90, Text: "db3 does not answer", Role: "secondary", Primary: "db1:27017",
+		Members: []status.SetMember{{Host: "db1:27017", State: "primary", Votes: 1, Priority: 1, Lag: -1}, {Host: "db3:27017", State: "unreachable", Lag: 12}},
+		Drift:   []string{"db4 is in the set and not in the recipe"}, Checked: []status.Preflight{{What: "the clock is right"}, {What: "db3 has an address", Fault: "no such host"}}}
+	text := body(t, ask(handler(t, s, ""), "GET", "/"))
+	for _, want := range []string{`<a href="#set">`, "Replica set rs0", `<span class="badge good">secondary</span> waiting for 1 min 30 s: db3 does not answer`, "<dd>db1:27017</dd>",
+		`<span class="badge bad">unreachable</span>`, "12 s", "db4 is in the set and not in the recipe", "db3 has an address: <strong>no such host</strong>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
 // What a browser would run or load, and what would reach beyond the node.
 var active = regexp.MustCompile(`(?i)<script|<link|<img|<iframe|<form|javascript:|\son[a-z]+=|(src|href)="?(https?:|//|data:)|@import|url\(`)
 

@@ -28,6 +28,7 @@ type Status struct {
 	Addresses []string `json:"addresses"` // 10.5.0.11/24
 	Agent     Agent    `json:"agent"`
 	Mongod    Mongod   `json:"mongod"`
+	Set       Set      `json:"set"`
 	State     State    `json:"state"`
 	Storage   Storage  `json:"storage"`
 	Tuning    Tuning   `json:"tuning"`
@@ -89,6 +90,7 @@ func Marshal(s Status) ([]byte, error) {
 	if s.Space == nil {
 		s.Space = []Room{}
 	}
+	s.Set.fill()
 	s.Storage.fill()
 	s.Tuning.fill()
 	s.Network.fill()
