@@ -52,7 +52,7 @@ func command(out, errs io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage{err} })
-	root.AddCommand(list(), check(), show(), planVerb(), build(), inspect(), nodeVerb(), labVerb(), version())
+	root.AddCommand(list(), check(), show(), planVerb(), build(), inspect(), nodeVerb(), labVerb(), setVerb(), version())
 	onlyVerbs(root)
 	for _, c := range root.Commands() {
 		wrapArgs(c)

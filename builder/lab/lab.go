@@ -213,9 +213,6 @@ func (l *Lab) Close(ctx context.Context) error {
 		}
 		if l.dir != "" {
 			l.closed = errors.Join(l.closed, remote.Remove(l.dir))
-			if err := os.Remove(l.Secrets()); !errors.Is(err, os.ErrNotExist) {
-				l.closed = errors.Join(l.closed, err)
-			}
 		}
 		if l.runtime != "" {
 			l.closed = errors.Join(l.closed, os.RemoveAll(l.runtime))

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"grove/builder/lab/probe"
+	"grove/builder/lab/remote"
 	"grove/builder/secrets"
 	"grove/internal/spec"
 )
@@ -53,7 +53,7 @@ func (l *Lab) together() error {
 }
 
 // Secrets is the file with what the lab's set shares, the operator's login among it. It goes with the lab.
-func (l *Lab) Secrets() string { return filepath.Join(l.dir, "cluster.secrets.yaml") }
+func (l *Lab) Secrets() string { return remote.Run{Dir: l.dir}.Secrets() }
 
 // membersOf are the nodes in the recipe's order, then those that it does not name.
 func membersOf(wanted []spec.Member, nodes []spec.Personal) (members []spec.Member) {

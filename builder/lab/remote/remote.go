@@ -1,7 +1,8 @@
 // Package remote is the way into the nodes of a lab by SSH, for the lab itself and for another process that finds the lab by its folder.
 //
-// A lab that is up keeps three files in its folder: lab.json (this package's Run), operator_key (made for it alone, its public part is given to the nodes) and known_hosts (the
-// nodes' host keys as they were seen first; another one after that is an error). They are removed with the lab. No ssh program is needed.
+// A lab that is up keeps these files in its folder: lab.json (this package's Run), operator_key (made for it alone, its public part is given to the nodes) and known_hosts (the
+// nodes' host keys as they were seen first; another one after that is an error), and the
+// secrets of its replica set. They are removed with the lab. No ssh program is needed.
 package remote
 
 import (
@@ -38,11 +39,16 @@ type Node struct {
 	Page   string `json:"page,omitempty"` // of the status page
 }
 
+// Secrets is the file with what a lab's replica set shares, the operator's login among it. There is none where nobody need log in.
+func (r Run) Secrets() string { return filepath.Join(r.Dir, secretsFile) }
+
 // The files.
 const (
 	runFile   = "lab.json"
 	keyFile   = "operator_key"
 	knownFile = "known_hosts"
+
+	secretsFile = "cluster.secrets.yaml"
 )
 
 // NewKey makes the operator's key of a lab, readable for its user alone, and gives the public part as authorized_keys has it.
@@ -76,9 +82,9 @@ func (r Run) Write() error {
 	return os.Rename(file+".new", file)
 }
 
-// Remove takes the three files away.
+// Remove takes the files away.
 func Remove(dir string) (all error) {
-	for _, name := range []string{runFile, keyFile, knownFile} {
+	for _, name := range []string{runFile, keyFile, knownFile, secretsFile} {
 		if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			all = errors.Join(all, err)
 		}
@@ -86,19 +92,44 @@ func Remove(dir string) (all error) {
 	return all
 }
 
-// Find gives the lab that is up in a folder of labs and has the node. A lab that was killed left its files, but nothing listens at its ports any more.
-func Find(ctx context.Context, labs, node string) (Run, Node, error) {
-	var found []Run
-	var names []string
+// Only gives the one lab that is up in a folder of labs.
+func Only(ctx context.Context, labs string) (Run, error) {
+	runs, err := allUp(ctx, labs)
+	if err == nil && len(runs) > 1 {
+		err = fmt.Errorf("%d labs are up in %s; name a member by --at", len(runs), labs)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return runs[0], nil
+}
+
+// allUp gives the labs that are up, at least one.
+func allUp(ctx context.Context, labs string) (runs []Run, err error) {
 	files, err := filepath.Glob(filepath.Join(labs, "*", runFile))
 	if err != nil {
-		return Run{}, Node{}, fmt.Errorf("look for labs in %s: %w", labs, err)
+		return nil, fmt.Errorf("look for labs in %s: %w", labs, err)
 	}
 	for _, file := range files {
-		r, err := read(file)
-		if err != nil || !r.up(ctx) {
-			continue
+		if r, err := read(file); err == nil && r.up(ctx) {
+			runs = append(runs, r)
 		}
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("no lab is up in %s: start one with grove lab up, or name the folder it was started with by --out", labs)
+	}
+	return runs, nil
+}
+
+// Find gives the lab that is up in a folder of labs and has the node. A lab that was killed left its files, but nothing listens at its ports any more.
+func Find(ctx context.Context, labs, node string) (Run, Node, error) {
+	runs, err := allUp(ctx, labs)
+	if err != nil {
+		return Run{}, Node{}, err
+	}
+	var found []Run
+	var names []string
+	for _, r := range runs {
 		for _, n := range r.Nodes {
 			names = append(names, n.Name)
 		}
@@ -107,8 +138,6 @@ func Find(ctx context.Context, labs, node string) (Run, Node, error) {
 		}
 	}
 	switch {
-	case len(names) == 0:
-		return Run{}, Node{}, fmt.Errorf("no lab is up in %s: start one with grove lab up, or name the folder it was started with by --out", labs)
 	case len(found) == 0:
 		return Run{}, Node{}, fmt.Errorf("no node is called %q in the labs that are up, only %s%s", node, strings.Join(names, ", "), diag.Meant(node, names))
 	case len(found) > 1:
