@@ -35,8 +35,28 @@ func (b *bench) pageNode(ctx context.Context, look func(context.Context, *rig, s
 		if err := r.lab.Wait(ctx); err != nil {
 			return "", err
 		}
-		return look(ctx, r, site{r.lab.Nodes()[0].Page})
+		s := site{r.lab.Nodes()[0].Page}
+		if err := s.serving(ctx); err != nil {
+			return "", err
+		}
+		return look(ctx, r, s)
 	})
+}
+
+// serving waits until the node itself has seen its mongod answer, which may be a moment after the lab has.
+func (s site) serving(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the node does not serve within a minute"))
+	defer cancel()
+	for {
+		if _, text, err := s.get(ctx, "GET", "/status.json"); err != nil || strings.Contains(text, `"phase": "serving"`) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
 }
 
 // get asks until the node answers: its page opens a moment after mongod may have.

@@ -24,9 +24,11 @@ type door struct {
 
 	mu      sync.Mutex
 	keys    []sshd.Key
-	refused int       // log-ins
-	untold  int       // of them
-	told    time.Time // of the last
+	refused int         // log-ins
+	untold  int         // of them
+	told    time.Time   // of the last
+	last    sshd.Event  // refused
+	later   *time.Timer // until the untold are told; nil when none are
 }
 
 const sshPort = 22
@@ -69,6 +71,7 @@ func (a *Agent) access(ctx context.Context) {
 	_ = a.letIn(func(w *firewall.Wanted) { w.SSH = sshPort }) // what is wrong was said; the rules of before let nobody in
 	a.page.set(func(s *status.Status) { s.SSH.State, s.SSH.Port = "open", sshPort })
 	a.say("ssh", "root may log in at port %d with %s; host key %s", sshPort, keyNames(a.opens()), ssh.FingerprintSHA256(server.HostKey.PublicKey()))
+	defer a.door.quiet()
 	if err := server.Serve(ctx, l); err != nil {
 		a.sshFault(err)
 	}
@@ -213,23 +216,50 @@ func (a *Agent) tellSSH(e sshd.Event) {
 	case sshd.Ended:
 		a.say("ssh", "root, from %s, is gone", e.From)
 	case sshd.Refused:
-		d := &a.door
-		d.mu.Lock()
-		d.refused, d.untold = d.refused+1, d.untold+1
-		all, untold, late := d.refused, d.untold, time.Since(d.told) > spoken
-		if late {
-			d.untold, d.told = 0, time.Now()
+		a.refusedOne(e)
+	}
+}
+
+// refusedOne is told at once, or with those that follow when the last was not long ago.
+func (a *Agent) refusedOne(e sshd.Event) {
+	d := &a.door
+	d.mu.Lock()
+	d.refused, d.untold, d.last = d.refused+1, d.untold+1, e
+	rest := spoken - time.Since(d.told)
+	if rest > 0 {
+		if d.later == nil {
+			d.later = time.AfterFunc(rest, a.tellRefused)
 		}
 		d.mu.Unlock()
-		if !late {
-			return
-		}
-		a.page.set(func(s *status.Status) { s.SSH.Refused = all })
-		if untold > 1 {
-			a.say("ssh", "%d log-ins were refused, the last from %s: %s", untold, e.From, e.Why)
-		} else {
-			a.say("ssh", "a log-in from %s was refused: %s", e.From, e.Why)
-		}
+		return
+	}
+	d.mu.Unlock()
+	a.tellRefused()
+}
+
+func (a *Agent) tellRefused() {
+	d := &a.door
+	d.mu.Lock()
+	all, untold, e := d.refused, d.untold, d.last
+	d.untold, d.told, d.later = 0, time.Now(), nil
+	d.mu.Unlock()
+	if untold == 0 {
+		return
+	}
+	a.page.set(func(s *status.Status) { s.SSH.Refused = all })
+	if untold > 1 {
+		a.say("ssh", "%d log-ins were refused, the last from %s: %s", untold, e.From, e.Why)
+	} else {
+		a.say("ssh", "a log-in from %s was refused: %s", e.From, e.Why)
+	}
+}
+
+// quiet ends what would still be told.
+func (d *door) quiet() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.later != nil {
+		d.later.Stop()
 	}
 }
 
