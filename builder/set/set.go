@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
-	"go.mongodb.org/mongo-driver/bson/primitive"
 	"go.mongodb.org/mongo-driver/mongo"
 	"go.mongodb.org/mongo-driver/mongo/options"
+
+	"grove/internal/setconf"
 )
 
 // Operator is who asks, and how a member is reached. Every call ends within 30 seconds.
@@ -71,55 +72,15 @@ func (o Operator) ask(ctx context.Context, host string, do func(context.Context,
 	return nil
 }
 
-// config is a set's configuration as it stands.
-type config struct{ doc bson.D }
-
-func readConfig(ctx context.Context, admin *mongo.Database) (config, error) {
+func readConfig(ctx context.Context, admin *mongo.Database) (setconf.Config, error) {
 	var reply struct {
 		Config bson.D `bson:"config"`
 	}
-	err := admin.RunCommand(ctx, bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
-	return config{reply.Config}, err
-}
-
-func field(d bson.D, key string) any {
-	for _, e := range d {
-		if e.Key == key {
-			return e.Value
-		}
+	if err := admin.RunCommand(ctx, bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply); err != nil {
+		return setconf.Config{}, err
 	}
-	return nil
+	return setconf.Read(reply.Config)
 }
-
-// number reads one of any of BSON's kinds; otherwise stands for one that is left out.
-func number(v any, otherwise float64) float64 {
-	switch n := v.(type) {
-	case int32:
-		return float64(n)
-	case int64:
-		return float64(n)
-	case float64:
-		return n
-	}
-	return otherwise
-}
-
-func (c config) members() (all []bson.D) {
-	list, _ := field(c.doc, "members").(primitive.A)
-	for _, m := range list {
-		if d, ok := m.(bson.D); ok {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-func hostOf(m bson.D) string {
-	host, _ := field(m, "host").(string)
-	return host
-}
-
-func truth(v any) bool { b, _ := v.(bool); return b }
 
 // Status asks one member for the whole set.
 func (o Operator) Status(ctx context.Context, at string) (s Set, err error) {
@@ -133,7 +94,7 @@ func (o Operator) Status(ctx context.Context, at string) (s Set, err error) {
 			Said     string    `bson:"lastHeartbeatMessage"`
 		}
 	}
-	var c config
+	var c setconf.Config
 	err = o.ask(ctx, at, func(ctx context.Context, admin *mongo.Database) error {
 		if err := admin.RunCommand(ctx, bson.D{{Key: "replSetGetStatus", Value: 1}}).Decode(&reply); err != nil {
 			return err
@@ -144,15 +105,15 @@ func (o Operator) Status(ctx context.Context, at string) (s Set, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = Set{Name: reply.Set, Version: int64(number(field(c.doc, "version"), 0))}
+	s = Set{Name: reply.Set, Version: c.Version()}
 	var newest time.Time
 	for _, m := range reply.Members {
 		if m.StateStr == "PRIMARY" {
 			s.Primary, newest = m.Name, m.At
 		}
 	}
-	for _, m := range c.members() {
-		one := Member{Host: hostOf(m), State: "UNKNOWN", Votes: int(number(field(m, "votes"), 1)), Priority: number(field(m, "priority"), 1), Hidden: truth(field(m, "hidden")), Behind: -1}
+	for _, m := range c.Members() {
+		one := Member{Host: m.Host, State: "UNKNOWN", Votes: m.Votes, Priority: m.Priority, Hidden: m.Hidden, Behind: -1}
 		s.Voters += one.Votes
 		for _, seen := range reply.Members {
 			if seen.Name != one.Host {
@@ -201,10 +162,14 @@ func (o Operator) Remove(ctx context.Context, at, member string) (now Set, err e
 		if err != nil {
 			return err
 		}
-		if v := int64(number(field(c.doc, "version"), 0)); v != s.Version {
-			return fmt.Errorf("the configuration has changed meanwhile, from version %d to %d; look again", s.Version, v)
+		if c.Version() != s.Version {
+			return fmt.Errorf("the configuration has changed meanwhile, from version %d to %d; look again", s.Version, c.Version())
 		}
-		return admin.RunCommand(ctx, bson.D{{Key: "replSetReconfig", Value: c.without(host)}}).Err()
+		next, err := c.Without(host)
+		if err != nil {
+			return err
+		}
+		return admin.RunCommand(ctx, bson.D{{Key: "replSetReconfig", Value: next.Document()}}).Err()
 	})
 	if err != nil {
 		return s, fmt.Errorf("take %s out of %s: %w", host, s.Name, err)
@@ -248,34 +213,6 @@ func (s Set) mayGo(host string) error {
 		return Refused{fmt.Sprintf("without %s only %d of %d votes would be up, no majority: %s would take no writes", host, upVotes, votes, s.Name)}
 	}
 	return nil
-}
-
-// without is the next configuration. The server sets the term itself.
-func (c config) without(host string) bson.D {
-	var next bson.D
-	for _, e := range c.doc {
-		switch e.Key {
-		case "term":
-			continue
-		case "version":
-			switch v := e.Value.(type) {
-			case int32:
-				e.Value = v + 1
-			case int64:
-				e.Value = v + 1
-			}
-		case "members":
-			left := primitive.A{}
-			for _, m := range c.members() {
-				if hostOf(m) != host {
-					left = append(left, m)
-				}
-			}
-			e.Value = left
-		}
-		next = append(next, e)
-	}
-	return next
 }
 
 // StepDown has the primary hand over, and keeps it from being elected again for a time. Without a secondary that is up to date within 10 seconds it refuses.

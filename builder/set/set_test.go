@@ -4,35 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"go.mongodb.org/mongo-driver/bson"
-	"go.mongodb.org/mongo-driver/bson/primitive"
 )
-
-func TestAMemberIsTakenOutOfAConfigurationThatStaysAsItWas(t *testing.T) {
-	id := primitive.NewObjectID()
-	was := config{bson.D{
-		{Key: "_id", Value: "rs0"}, {Key: "version", Value: int32(7)}, {Key: "term", Value: int64(3)},
-		{Key: "members", Value: primitive.A{
-			bson.D{{Key: "_id", Value: int32(0)}, {Key: "host", Value: "db1:27017"}, {Key: "priority", Value: 2.0}},
-			bson.D{{Key: "_id", Value: int32(1)}, {Key: "host", Value: "db2:27017"}},
-			bson.D{{Key: "_id", Value: int32(4)}, {Key: "host", Value: "db3:27017"}, {Key: "newer", Value: bson.D{{Key: "x", Value: int64(1)}}}},
-		}},
-		{Key: "settings", Value: bson.D{{Key: "replicaSetId", Value: id}}},
-	}}
-	want := bson.D{
-		{Key: "_id", Value: "rs0"}, {Key: "version", Value: int32(8)},
-		{Key: "members", Value: primitive.A{
-			bson.D{{Key: "_id", Value: int32(0)}, {Key: "host", Value: "db1:27017"}, {Key: "priority", Value: 2.0}},
-			bson.D{{Key: "_id", Value: int32(4)}, {Key: "host", Value: "db3:27017"}, {Key: "newer", Value: bson.D{{Key: "x", Value: int64(1)}}}},
-		}},
-		{Key: "settings", Value: bson.D{{Key: "replicaSetId", Value: id}}},
-	}
-	if diff := cmp.Diff(want, was.without("db2:27017")); diff != "" {
-		t.Error(diff)
-	}
-}
 
 func TestWhoMayNotGo(t *testing.T) {
 	up := func(host, state string, votes int) Member {

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 
 	"grove/firstboot/journal"
+	"grove/firstboot/replset/join"
 )
 
 // File is what a node remembers of its set, on the state partition. A node that has been a member never founds a set, however empty its disks are.
-const File = "/state/grove/set.json"
+const File = join.Forget
 
 // memory is its content. The node's state partition may be lost with it; then the other members are asked.
 type memory struct {
