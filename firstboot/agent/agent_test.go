@@ -201,6 +201,7 @@ func TestBoot(t *testing.T) {
 			Mongod: status.Mongod{Version: "6.0.5", PID: 100, State: "ready", Port: 27017, Since: 5, ReadyAfterS: 5},
 			State:  status.State{Device: n.root + "/dev/vda2", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}, Problems: []string{}, Updated: 5}
 		want.Tuning = status.Tuning{Profile: "none", Values: []status.Tuned{}, Warnings: []status.Warning{}, Differs: got.Tuning.Differs}
+		want.Set = status.Set{Members: []status.SetMember{}, Drift: []string{}, Checked: []status.Preflight{}}
 		want.Logs.Path = "/state/mongod/log/mongod.log"
 		want.Space = []status.Room{{Mount: "/state", Size: int64(8 * size.GiB), Free: int64(7 * size.GiB)}}
 		want.Storage = status.Storage{Plan: []string{}, Done: []string{}, Waits: []string{}, Notes: []string{}, Refused: []status.Refusal{}, Arrays: []status.Array{},
