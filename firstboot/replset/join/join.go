@@ -29,6 +29,7 @@ type View struct {
 
 	Primary string           // host and port of the set's primary, empty if there is none that answers
 	Config  *setconf.Config  // as the primary has it, nil if it was not read
+	Why     string           // it was not
 	States  map[string]State // of its members, as the primary sees them
 }
 
@@ -49,7 +50,7 @@ type Mongod struct {
 	State    State
 	Fresh    bool   // proven: it has no configuration on its disk, and never had one
 	Unproven string // why that could not be proven, of one that is in no set
-	Data     string // a database of its own that belongs to no set
+	Data     string // of the node's own: a database that belongs to no set
 	Progress string // of an initial sync
 }
 
@@ -170,8 +171,6 @@ func (v View) found() Act {
 		case p.Silent != "" && alone:
 		case p.Silent != "":
 			return wait("%s may know the set already, and does not answer: %s", m.Host, p.Silent)
-		case p.Data != "":
-			return refuse("%s has a database %s that belongs to no set: nobody founds one beside data", m.Host, p.Data)
 		case !p.Fresh:
 			return wait("%s says that it is in no set, which is not proven: %s", m.Host, p.Unproven)
 		}
@@ -186,8 +185,6 @@ func (v View) doing(name string) string {
 		return "it does not answer: " + p.Silent
 	case p.Unproven != "":
 		return "whether it was in a set is not proven: " + p.Unproven
-	case p.Data != "":
-		return "it has a database " + p.Data
 	}
 	return "it is asked again"
 }
@@ -224,7 +221,7 @@ func (v View) enter() Act {
 		return refuse("mongod has a database %s that belongs to no set, and would lose it by joining %s; keep it elsewhere, and give the node empty disks", v.Local.Data, v.Want.Name)
 	}
 	if v.Config == nil {
-		return wait("%s is in %s, but no primary answers", v.known(), v.Want.Name)
+		return wait("%s is in %s, but no primary answers: %s", v.known(), v.Want.Name, v.Why)
 	}
 	if _, in := v.Config.Find(v.self()); in {
 		return wait("%s has the node as a member; the others are to tell its mongod", v.Want.Name)
@@ -258,7 +255,7 @@ func (v View) member() Act {
 		return wait("mongod is %s%s", v.Local.State, v.Local.Progress)
 	}
 	if v.Config == nil {
-		return wait("%s has no primary that answers", v.Want.Name)
+		return wait("%s has no primary that answers: %s", v.Want.Name, v.Why)
 	}
 	has, in := v.Config.Find(v.self())
 	if !in {

@@ -39,7 +39,7 @@ func conf(t *testing.T, words string) *setconf.Config {
 }
 
 func view(self string, local Mongod, peers map[string]Mongod) View {
-	return View{Want: spec.ReplicaSet{Name: "rs0", Members: []spec.Member{{Host: "db1"}, {Host: "db2"}, {Host: "db3"}}, Bootstrap: "all"}, Port: 27017, Self: self, Local: local, Peers: peers}
+	return View{Want: spec.ReplicaSet{Name: "rs0", Members: []spec.Member{{Host: "db1"}, {Host: "db2"}, {Host: "db3"}}, Bootstrap: "all"}, Port: 27017, Self: self, Local: local, Peers: peers, Why: "none is known"}
 }
 
 func with(v View, change func(*View)) View { change(&v); return v }
@@ -63,8 +63,7 @@ func TestWhoFoundsAndWhoWaits(t *testing.T) {
 		{"one is silent, and the operator takes that on himself", with(view("db1", fresh, but("db3", silent)), solo), "found: found rs0 with db1:27017 alone"},
 		{"one does not prove that it is fresh", view("db1", fresh, but("db3", unsure)), "wait: db3 says that it is in no set, which is not proven: it does not take the cluster's key"},
 		{"nor does solo found beside it", with(view("db1", fresh, but("db3", unsure)), solo), "wait: db3 says that it is in no set, which is not proven: it does not take the cluster's key"},
-		{"one has data of its own", view("db1", fresh, but("db3", Mongod{Fresh: true, Data: "shop"})), "refuse: db3 has a database shop that belongs to no set: nobody founds one beside data"},
-		{"the first has", view("db1", Mongod{Fresh: true, Data: "shop"}, blank), "refuse: mongod has a database shop that belongs to no set: a set is founded on empty disks; to make one of these data, initiate it by hand"},
+		{"the first has data", view("db1", Mongod{Fresh: true, Data: "shop"}, blank), "refuse: mongod has a database shop that belongs to no set: a set is founded on empty disks; to make one of these data, initiate it by hand"},
 		{"its own mongod is silent", view("db1", silent, blank), "wait: the node's own mongod does not answer: timed out"},
 		{"its own mongod is not proven fresh", view("db1", unsure, blank), "wait: it is not proven that the node's own mongod was never in a set: it does not take the cluster's key"},
 		{"it lost its disks, and one that knows the set is silent", with(view("db1", fresh, but("db2", silent)), func(v *View) { v.Memory = Memory{"rs0", "db1:27017", true} }),
@@ -76,7 +75,7 @@ func TestWhoFoundsAndWhoWaits(t *testing.T) {
 		{"it had begun to found, and all are fresh", with(view("db1", fresh, blank), func(v *View) { v.Memory = Memory{"rs0", "db1:27017", false} }), "found: found rs0 with db1:27017 alone"},
 		{"nobody has the data any more", with(view("db1", fresh, blank), func(v *View) { v.Memory = Memory{"rs0", "db1:27017", true} }),
 			"refuse: the node was a member of rs0, and no member has its data any more; if they are lost for good, remove /state/grove/set.json on this node to begin anew"},
-		{"it lost its disks, and the set is there without a primary", view("db1", fresh, but("db2", in(Secondary))), "wait: db2 is in rs0, but no primary answers"},
+		{"it lost its disks, and the set is there without a primary", view("db1", fresh, but("db2", in(Secondary))), "wait: db2 is in rs0, but no primary answers: none is known"},
 		{"a name that the recipe does not have", view("db9", fresh, blank), "refuse: the node is called db9, and replica_set.members has only db1, db2, db3"},
 		{"another name than before", with(view("db2", fresh, blank), func(v *View) { v.Memory = Memory{"rs0", "db4:27017", true} }),
 			"refuse: the node is db4:27017 in the set, and is called db2:27017 now: give it its name again, or take the old one out by grove set remove and give the new one empty disks"},
@@ -136,7 +135,7 @@ func TestTheWayIn(t *testing.T) {
 		{"the second of them while the first is down", at("db3", in(Secondary), "db1/1 db2/1 db3/0", "db1/p db2/d db3/s"), "reconfigure: take a vote: db1/1/1 db2/1/1 db3/1/1"},
 		{"all is well", at("db3", in(Secondary), "db1/1 db2/1 db3/1", ""), "settled: is a member"},
 		{"the primary as well", at("db1", in(Primary), "db1/1 db2/1 db3/1", ""), "settled: is a member"},
-		{"no primary", with(at("db3", in(Secondary), "db1/1 db2/1 db3/0", ""), none), "wait: rs0 has no primary that answers"},
+		{"no primary", with(at("db3", in(Secondary), "db1/1 db2/1 db3/0", ""), none), "wait: rs0 has no primary that answers: none is known"},
 		{"an operator took the vote away later", with(at("db3", in(Secondary), "db1/1 db2/1 db3/0", ""), func(v *View) { v.Memory = Memory{"rs0", "db3:27017", true} }), "settled: is a member"},
 		{"it was taken out", at("db3", in(Removed), "db1/1 db2/1", ""), "refuse: the node was taken out of rs0; to let it join anew, give it empty disks, or take it out of replica_set.members"},
 		{"a fourth stands where an old one has not left", at("db3", in(Secondary), "db1/1 db2/1 db3/0 db9/1", "db1/p db2/s db3/s db9/s"),
