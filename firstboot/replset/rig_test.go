@@ -66,7 +66,7 @@ func newRig(t *testing.T, members ...spec.Member) *rig {
 		t.Cleanup(func() {
 			n.stopAgent()
 			n.kill()
-			if t.Failed() {
+			if t.Failed() || os.Getenv("SAID") != "" {
 				t.Logf("%s said:\n\t%s", n.host, strings.Join(n.lines(), "\n\t"))
 			}
 		})

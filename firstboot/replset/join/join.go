@@ -301,8 +301,8 @@ func (v View) tooEarly() string {
 		has, in := v.Config.Find(w.Host)
 		switch state := v.States[w.Host]; {
 		case w.Votes == 0 || in && has.Votes > 0:
-		case w.Host == v.self() || in && state == Secondary || w.Arbiter && !in && v.fresh(w.Host):
-			ready++
+		case w.Host == v.self() || in && (state == Secondary || v.peer(w.Host).State == Secondary) || w.Arbiter && !in && v.peer(w.Host).Fresh:
+			ready++ // a member says it of itself before the primary hears of it
 		default:
 			missing = append(missing, w.Host)
 		}
@@ -316,7 +316,7 @@ func (v View) tooEarly() string {
 	return strings.Join(missing, ", ") + " is not ready for one"
 }
 
-func (v View) fresh(host string) bool {
+func (v View) peer(host string) Mongod {
 	name, _, _ := net.SplitHostPort(host)
-	return v.Peers[name].Fresh
+	return v.Peers[name]
 }
