@@ -19,7 +19,7 @@ import (
 func shell(ctx context.Context, l *lab.Lab, node, command string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no answer within a minute"))
 	defer cancel()
-	if err := l.Type(node, `echo "<<"":"; `+command+`; echo ">>"":$?;"`); err != nil {
+	if err := typed(ctx, l, node, `echo "<<"":"; `+command+`; echo ">>"":$?;"`); err != nil {
 		return "", err
 	}
 	found, err := l.Expect(ctx, node, regexp.MustCompile(`(?s)<<:\n(.*?)>>:(\d+);`))
@@ -31,6 +31,21 @@ func shell(ctx context.Context, l *lab.Lab, node, command string) (string, error
 		return out, fmt.Errorf("%q on %s: exit code %s: %s", command, node, found[2], out)
 	}
 	return out, nil
+}
+
+// typed types a line until the node's console has shown it: a console whose shell is just being started anew loses what is typed meanwhile.
+func typed(ctx context.Context, l *lab.Lab, node, line string) error {
+	for {
+		if err := l.Type(node, line); err != nil {
+			return err
+		}
+		seen, cancel := context.WithTimeout(ctx, 15*time.Second)
+		_, err := l.Expect(seen, node, regexp.MustCompile(`echo "<<"":"`))
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // withoutTalk leaves out the node's own lines, which may stand at the end of a line of output.

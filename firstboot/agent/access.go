@@ -27,7 +27,7 @@ type door struct {
 	refused int         // log-ins
 	untold  int         // of them
 	told    time.Time   // of the last
-	last    sshd.Event  // refused
+	last    sshd.Event  // of them, one with a key before others
 	later   *time.Timer // until the untold are told; nil when none are
 }
 
@@ -224,7 +224,10 @@ func (a *Agent) tellSSH(e sshd.Event) {
 func (a *Agent) refusedOne(e sshd.Event) {
 	d := &a.door
 	d.mu.Lock()
-	d.refused, d.untold, d.last = d.refused+1, d.untold+1, e
+	d.refused, d.untold = d.refused+1, d.untold+1
+	if d.untold == 1 || e.Key != "" || d.last.Key == "" {
+		d.last = e // with a key it may be a person's
+	}
 	rest := spoken - time.Since(d.told)
 	if rest > 0 {
 		if d.later == nil {
@@ -248,7 +251,7 @@ func (a *Agent) tellRefused() {
 	}
 	a.page.set(func(s *status.Status) { s.SSH.Refused = all })
 	if untold > 1 {
-		a.say("ssh", "%d log-ins were refused, the last from %s: %s", untold, e.From, e.Why)
+		a.say("ssh", "%d log-ins were refused, one of them from %s: %s", untold, e.From, e.Why)
 	} else {
 		a.say("ssh", "a log-in from %s was refused: %s", e.From, e.Why)
 	}

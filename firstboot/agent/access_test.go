@@ -243,7 +243,7 @@ func TestRefusedLogInsDoNotDrownTheConsole(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		n.agent.tellSSH(sshd.Event{Kind: sshd.Refused, From: "192.0.2.9:4001", Why: "EOF"})
-		if got, want := n.said(), "ssh: a log-in from 192.0.2.9:4000 was refused: EOF\nssh: 499 log-ins were refused, the last from 192.0.2.9:4000: EOF\n"+
+		if got, want := n.said(), "ssh: a log-in from 192.0.2.9:4000 was refused: EOF\nssh: 499 log-ins were refused, one of them from 192.0.2.9:4000: EOF\n"+
 			"ssh: a log-in from 192.0.2.9:4001 was refused: EOF\n"; got != want {
 			t.Errorf("got %q; want %q", got, want)
 		}

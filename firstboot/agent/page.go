@@ -52,6 +52,13 @@ func (p *page) write() {
 	_ = status.Write(p.agent.Root+status.File, p.now)
 }
 
+// about is the sentence about one thing, empty when there is none.
+func (p *page) about(what string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.problems[what]
+}
+
 func (p *page) read() status.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 
 	"grove/firstboot/disk"
 	"grove/firstboot/mongod"
+	"grove/firstboot/replset"
 	"grove/firstboot/status"
 	"grove/firstboot/supervise"
 	"grove/internal/mongoconf"
@@ -46,7 +47,10 @@ func (a *Agent) serve(ctx context.Context) {
 	keeping.Go(func() { a.rotate(ctx) })
 	keeping.Go(func() { a.space.Keep(ctx) })
 	defer keeping.Wait()
-	conf, err := a.configure()
+	conf, err := a.configure(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		a.refuse("mongod", err)
 		return
@@ -54,6 +58,7 @@ func (a *Agent) serve(ctx context.Context) {
 	a.letMongodIn(ctx, conf.Port)
 	service := a.mongod(conf.Port)
 	a.clock.Await(ctx, service.Daemon)
+	keeping.Go(func() { a.join(ctx, conf.Port) })
 	supervise.Run(ctx, a.Machine, service, a.tellMongod)
 }
 
@@ -90,7 +95,11 @@ func (a *Agent) mountState() error {
 	return nil
 }
 
-func (a *Agent) configure() (mongoconf.Config, error) {
+func (a *Agent) configure(ctx context.Context) (mongoconf.Config, error) {
+	access, err := a.mongodAccess(ctx)
+	if err != nil {
+		return mongoconf.Config{}, err
+	}
 	memory, err := a.Machine.Memory()
 	if err != nil {
 		return mongoconf.Config{}, err
@@ -100,7 +109,7 @@ func (a *Agent) configure() (mongoconf.Config, error) {
 		return mongoconf.Config{}, err
 	}
 	server := mongoconf.Server{Version: a.image.Mongod.Version, Arch: arch()}
-	conf, err := mongoconf.Make(server, a.image.Mongod.Config, mongoconf.Machine{Memory: memory, Journal: journal, Places: a.places})
+	conf, err := mongoconf.Make(server, a.image.Mongod.Config, mongoconf.Machine{Memory: memory, Journal: journal, Places: a.places, Access: access})
 	if err != nil {
 		return conf, err
 	}
@@ -114,6 +123,11 @@ func (a *Agent) mongod(port int) supervise.Service {
 		Prepare: func() error {
 			if err := mongod.Folders(a.Machine, a.Root, a.places); err != nil {
 				return err
+			}
+			if a.settled.value.ReplicaSet.Name != "" {
+				if err := replset.Begin(a.Root + a.places.Data); err != nil {
+					return err
+				}
 			}
 			return mongod.Room(a.Machine, a.Root, a.places)
 		},

@@ -11,10 +11,13 @@ import (
 type settled struct {
 	known chan struct{} // closed when value stands; it does not change after that
 	value spec.Settings
+
+	secrets spec.Secrets
 }
 
 // settle lays what node.yaml says over what the image says. A node.yaml that is refused says nothing.
 func (a *Agent) settle(found node.Found) {
+	a.settled.secrets = found.Personal.Secrets
 	a.settled.value = found.Personal.Settings.Over(a.image.Settings)
 	close(a.settled.known)
 }

@@ -154,7 +154,7 @@ func TestMongodThatIsGone(t *testing.T) {
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := a.Status(ctx, 1, 5); err == nil {
+	if _, err := a.Status(ctx, 1, 5, "", ""); err == nil {
 		t.Error("got an answer of port 1")
 	}
 }

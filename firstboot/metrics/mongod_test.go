@@ -55,7 +55,7 @@ func TestEveryFigureOfARealMongod(t *testing.T) {
 	var asker Asker
 	defer asker.Close()
 	c := recorded()
-	c.Server = func(ctx context.Context, _, _ int) (bson.Raw, error) { return asker.Status(ctx, port, pid) }
+	c.Server = func(ctx context.Context, _, _ int) (bson.Raw, error) { return asker.Status(ctx, port, pid, "", "") }
 	got := text(t, c)
 	for _, f := range figures {
 		if mmap := f.at == "backgroundFlushing"; strings.Contains(got, "\n"+f.name) == mmap { // this one has WiredTiger
@@ -70,11 +70,11 @@ func TestMongodThatWantsALoginIsAskedOnce(t *testing.T) {
 	var asker Asker
 	defer asker.Close()
 	for range 3 {
-		if _, err := asker.Status(t.Context(), port, pid); err == nil {
+		if _, err := asker.Status(t.Context(), port, pid, "", ""); err == nil {
 			t.Error("it has answered")
 		}
 	}
-	if _, err := asker.Status(t.Context(), port, pid); !errors.Is(err, errLogin) {
+	if _, err := asker.Status(t.Context(), port, pid, "", ""); !errors.Is(err, errLogin) {
 		t.Errorf("got %v", err)
 	}
 	data, err := os.ReadFile(log)

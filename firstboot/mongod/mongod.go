@@ -80,16 +80,22 @@ func open(ctx context.Context, address string) error {
 }
 
 func ping(ctx context.Context, address string) error {
-	return ask(ctx, address, func(ctx context.Context, admin *mongo.Database) error {
+	return ask(ctx, address, Login{}, func(ctx context.Context, admin *mongo.Database) error {
 		return admin.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
 	})
 }
 
+// Login is the agent's, once the set has its users; the zero value logs nobody in.
+type Login struct{ User, Password string }
+
 // ask connects for one question or two: no pool, and no heartbeat within it.
-func ask(ctx context.Context, address string, question func(context.Context, *mongo.Database) error) error {
+func ask(ctx context.Context, address string, l Login, question func(context.Context, *mongo.Database) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	o := options.Client().SetHosts([]string{address}).SetDirect(true).SetServerSelectionTimeout(5 * time.Second).SetMaxPoolSize(1).SetHeartbeatInterval(time.Minute)
+	if l.User != "" {
+		o.SetAuth(options.Credential{Username: l.User, Password: l.Password, AuthSource: "admin"})
+	}
 	client, err := mongo.Connect(ctx, o)
 	if err != nil {
 		return err

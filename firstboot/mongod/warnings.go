@@ -16,9 +16,9 @@ import (
 
 // Warnings asks the server on this port of the loopback address for its start-up warnings, each in one text. A server with access control refuses that (seen with 6.0.5:
 // "not authorized"), before the first user exists too: the localhost exception is for making one. Then its log file is read, which has the same.
-func Warnings(ctx context.Context, port int, log string) ([]string, error) {
+func Warnings(ctx context.Context, port int, log string, l Login) ([]string, error) {
 	var lines, more []string
-	err := ask(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), func(ctx context.Context, admin *mongo.Database) error {
+	err := ask(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), l, func(ctx context.Context, admin *mongo.Database) error {
 		var told struct{ Log []string }
 		if err := admin.RunCommand(ctx, bson.D{{Key: "getLog", Value: "startupWarnings"}}).Decode(&told); err != nil {
 			return err

@@ -39,7 +39,7 @@ type Site struct {
 	File     string                                 // what the node remembers; empty when there is no state partition to remember it on
 	Foreign  func() bool                            // mongod's data were there before Grove began on them
 	Own      func() []netip.Addr                    // the node's addresses
-	Path     func(ctx context.Context) string       // what is wrong with the way to the others, "" if nothing is
+	Path     func() string                          // what is wrong with the way to the others, "" if nothing is
 	Loopback bool                                   // members may be addresses of the loopback network: all of them run on one machine
 	Uptime   func() float64                         // of the node, in seconds
 	Halt     func(ctx context.Context, step string) // before and after each act; a test stops here
@@ -79,6 +79,10 @@ func (s *Site) Run(ctx context.Context) {
 		}
 	}
 	s.memory = m
+	if s.Set.Name == "" {
+		s.alone(ctx)
+		return
+	}
 	s.Node.Page(func(p *status.Status) {
 		p.Set = status.Set{Name: s.Set.Name, Self: s.self(), State: "looking", Since: s.Uptime()}
 	})
@@ -87,6 +91,30 @@ func (s *Site) Run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// alone is a node without a set, whose mongod needs its first user nonetheless.
+func (s *Site) alone(ctx context.Context) {
+	for !s.memory.Users {
+		err := user.Ensure(ctx, s.Local, s.Secrets, false)
+		if err == nil {
+			err = s.remember(memory{Users: true})
+		}
+		switch class := member.Classify(err); {
+		case err == nil:
+			s.Node.Problem("users", "")
+			s.Node.Say("mongod has its first user, %s", s.Secrets.Operator.User)
+			s.Node.Page(func(p *status.Status) { p.Set.Users = s.Secrets.Key != "" })
+			return
+		case class == member.Retry:
+		case s.Node.Problem("users", err.Error()):
+			s.Node.Say("%v", err)
+		}
+		if !pause(ctx, lookLater) {
+			return
+		}
+	}
+	s.Node.Page(func(p *status.Status) { p.Set.Users = s.Secrets.Key != "" })
 }
 
 func (s *Site) recall() (memory, error) {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -115,8 +116,12 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, knocked func(), inside
 	if err == nil && !enter(inside) {
 		err = fmt.Errorf("%d connections are open", mostInside)
 	}
+	if errors.Is(err, io.EOF) {
+		return // a knock: whoever it was has not tried to log in
+	}
 	if err != nil {
-		s.Tell(Event{Kind: Refused, From: from, Why: reason(err)})
+		why, key := reason(err)
+		s.Tell(Event{Kind: Refused, From: from, Why: why, Key: key})
 		return
 	}
 	defer func() { <-inside }()
@@ -154,16 +159,34 @@ func (s *Server) knows(who ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permis
 			return &ssh.Permissions{Extensions: map[string]string{fingerprint: key.Fingerprint()}}, nil
 		}
 	}
-	return nil, fmt.Errorf("the key %s is not one of the operator's", ssh.FingerprintSHA256(offered))
+	return nil, stranger(ssh.FingerprintSHA256(offered))
 }
 
-// reason is why a log-in was refused: of all attempts the last.
-func reason(err error) string {
+// stranger is the fingerprint of a key that does not open.
+type stranger string
+
+func (s stranger) Error() string {
+	return fmt.Sprintf("the key %s is not one of the operator's", string(s))
+}
+
+// reason is why a log-in was refused, and with which key: of all attempts the last. That a client begins without a key is how clients ask what there is.
+func reason(err error) (why, key string) {
 	var auth *ssh.ServerAuthError
-	if errors.As(err, &auth) && len(auth.Errors) > 0 {
-		return auth.Errors[len(auth.Errors)-1].Error()
+	if !errors.As(err, &auth) {
+		return err.Error(), ""
 	}
-	return err.Error()
+	why = "no key was offered"
+	for _, one := range auth.Errors {
+		if errors.Is(one, ssh.ErrNoAuth) {
+			continue
+		}
+		var other stranger
+		if errors.As(one, &other) {
+			key = string(other)
+		}
+		why = one.Error()
+	}
+	return why, key
 }
 
 // keepAlive ends a connection whose client is gone without a word.

@@ -22,6 +22,8 @@ type Machine interface {
 	SetHostname(name string) error
 
 	MakeDir(path string, mode os.FileMode, uid, gid int) error // with its parents; mode and owner are set on it even if it is there
+	// WriteFor writes a file that only this user can read, and not even he can write, whole or not at all.
+	WriteFor(path string, data []byte, uid, gid int) error
 	Mount(m Mount) error
 	Unmount(target string) error
 	Mounted(target string) (source string, mounted bool)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -131,6 +132,16 @@ func (f *FakeMachine) MakeDir(path string, mode os.FileMode, uid, gid int) error
 	defer f.lock()()
 	f.folders[path] = fmt.Sprintf("%v %d:%d", mode, uid, gid)
 	return os.MkdirAll(path, 0o755)
+}
+
+// WriteFor see Machine. The owner is only printed.
+func (f *FakeMachine) WriteFor(path string, data []byte, uid, gid int) error {
+	defer f.lock()()
+	f.folders[path] = fmt.Sprintf("-r-------- %d:%d", uid, gid)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
 }
 
 // Mount see Machine.

@@ -76,6 +76,24 @@ func (Real) MakeDir(path string, mode os.FileMode, uid, gid int) error {
 	return os.Chmod(path, mode)
 }
 
+// WriteFor see Machine. The other user never owns a file that is still to be written.
+func (Real) WriteFor(path string, data []byte, uid, gid int) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".for-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o400), f.Chown(uid, gid), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
 // Mount see Machine.
 func (Real) Mount(m Mount) error {
 	flags, data := m.flags()

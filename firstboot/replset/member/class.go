@@ -74,11 +74,19 @@ func Code(err error) int32 {
 	return -1 // it said something without a number
 }
 
+// Fault is one that only a person can mend, in a sentence for him.
+type Fault string
+
+func (f Fault) Error() string { return string(f) }
+
 // Classify tells what to make of an error, nil is Done. The number counts; the text only where one number has several meanings, or there is none.
 func Classify(err error) Class {
+	var fault Fault
 	switch code := Code(err); {
 	case err == nil:
 		return Done
+	case errors.As(err, &fault):
+		return Permanent
 	case denied(err):
 		return Denied
 	case code == 0:

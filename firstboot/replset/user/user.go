@@ -39,11 +39,18 @@ func operator(s spec.Secrets) member.As {
 
 // Ensure makes what is missing, at the set's primary, which listens at this address of the node's own. arbiters says that the set is to have some.
 func Ensure(ctx context.Context, address string, s spec.Secrets, arbiters bool) error {
+	if s.Key == "" { // a node without a set: nobody but the operator logs in
+		err := try(ctx, address, operator(s))
+		if member.Classify(err) == member.Denied {
+			err = first(ctx, address, s.Operator)
+		}
+		return err
+	}
 	if err := try(ctx, address, Agent(s.Key)); err == nil || member.Classify(err) != member.Denied {
 		return err
 	}
 	if s.Operator.User == "" {
-		return fmt.Errorf("the set has no users yet, and node.yaml no secrets.operator to make the first one")
+		return member.Fault("the set has no users yet, and node.yaml no secrets.operator to make the first one")
 	}
 	if err := try(ctx, address, operator(s)); member.Classify(err) == member.Denied {
 		err = first(ctx, address, s.Operator)
@@ -76,7 +83,7 @@ func first(ctx context.Context, address string, o spec.Operator) error {
 	err = m.Run(ctx, "admin", bson.D{{Key: "createUser", Value: o.User}, {Key: "pwd", Value: string(o.Password)}, {Key: "roles", Value: operatorRoles}}, nil)
 	switch member.Classify(err) {
 	case member.Denied:
-		return fmt.Errorf("make the first user, %s: there are users already, and neither %s nor %s can log in with what node.yaml has: correct secrets.operator.password or secrets.key there", o.User, o.User, settings.AgentUser)
+		return member.Fault(fmt.Sprintf("make the first user, %s: there are users already, and neither %s nor %s can log in with what node.yaml has: correct secrets.operator.password or secrets.key there", o.User, o.User, settings.AgentUser))
 	case member.Done:
 		return nil // made now, or by an agent that crashed before it knew
 	}
