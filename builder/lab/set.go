@@ -41,8 +41,8 @@ func (l *Lab) together() error {
 	nodes := slices.Clone(l.config.Nodes)
 	for i := range nodes {
 		p := &nodes[i]
-		if len(p.ReplicaSet.Members) == 0 {
-			p.ReplicaSet.Members = members
+		if p.ReplicaSet.Name == "" {
+			p.ReplicaSet = spec.ReplicaSet{Name: image.Set.Name, Members: members, Bootstrap: image.Set.Bootstrap}
 		}
 		if p.Secrets == (spec.Secrets{}) {
 			p.Secrets = shared
@@ -84,6 +84,18 @@ func (l *Lab) Server(node string) (probe.Server, error) {
 	}
 	return probe.Server{Address: n.forward, User: l.login.User, Password: string(l.login.Password)}, nil
 }
+
+// Writer is a node's mongod, asked as one who may write and read the lab's documents.
+func (l *Lab) Writer(node string) (probe.Server, error) {
+	s, err := l.Server(node)
+	if s.User != "" {
+		s.User = writer
+	}
+	return s, err
+}
+
+// writer is the name of the user that may write; its password is the operator's.
+const writer = "lab"
 
 // Gathered is a set that is whole.
 type Gathered struct {
@@ -153,7 +165,10 @@ func (l *Lab) look(ctx context.Context) (g Gathered, missing error) {
 	if missing != nil {
 		return g, missing
 	}
-	g.Voters, missing = l.members(ctx, g.Primary)
+	if g.Voters, missing = l.members(ctx, g.Primary); missing == nil && l.login.User != "" {
+		s, _ := l.Server(g.Primary)
+		missing = s.MakeWriter(ctx, writer, s.Password)
+	}
 	return g, missing
 }
 

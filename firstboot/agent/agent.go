@@ -66,6 +66,8 @@ type Agent struct {
 	tuner    *tuner.Site
 	places   mongoconf.Places
 	site     *provision.Site
+	answered chan struct{} // closed when mongod has answered first
+	first    sync.Once     // to answer
 	figures  *prometheus.Registry
 	recorder atomic.Pointer[recorder.Recorder] // nil until the state was mounted
 	pusher   atomic.Pointer[push.Pusher]       // nil when nothing is sent
@@ -114,7 +116,7 @@ func (a *Agent) Run() error {
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.page = page{agent: a}
-	a.settled.known, a.door.stated = make(chan struct{}), make(chan struct{})
+	a.settled.known, a.door.stated, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a.openWall(before.Mongod.Port)
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")

@@ -154,6 +154,7 @@ func (a *Agent) tellMongod(e supervise.Event) {
 		a.mongodIs("ready", e.PID, "serving")
 		a.say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
 		a.tuner.Serves(a.page.read().Mongod.Port)
+		a.first.Do(func() { close(a.answered) })
 	case supervise.Late:
 		a.page.problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, a.places.Log))
 		a.say("mongod", "%s, pid %d, has not answered for %s; it is waited for", version, e.PID, e.Took)

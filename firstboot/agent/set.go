@@ -52,6 +52,11 @@ func (a *Agent) join(ctx context.Context, port int) {
 		return
 	}
 	a.named(ctx)
+	select { // what is asked before is only written to mongod's log
+	case <-a.answered:
+	case <-ctx.Done():
+		return
+	}
 	name, _ := a.firstName()
 	site := replset.Site{
 		Set: s, Self: name, Port: port, Local: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Open: open, Secrets: a.settled.secrets,

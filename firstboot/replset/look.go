@@ -37,6 +37,10 @@ func (s *Site) look(ctx context.Context) (v seen) {
 	if v.Local.State == join.Primary {
 		leaders = []string{s.self()}
 	}
+	if v.Local.State == join.Primary && !s.users && !s.Open {
+		v.Why = "its first users are to be made" // nobody can log in before
+		return v
+	}
 	s.askPrimary(ctx, &v, leaders)
 	return v
 }

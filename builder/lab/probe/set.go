@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -41,6 +42,25 @@ func (s Server) Role(ctx context.Context) (r Role, err error) {
 	})
 	return r, err
 }
+
+// MakeWriter makes a user who may write the lab's documents, and nothing else; the operator may not. One that is there already is well.
+func (s Server) MakeWriter(ctx context.Context, user, password string) error {
+	return s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
+		role := bson.D{{Key: "role", Value: "readWrite"}, {Key: "db", Value: database}}
+		err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "createUser", Value: user}, {Key: "pwd", Value: password}, {Key: "roles", Value: bson.A{role}}}).Err()
+		var said mongo.CommandError
+		if errors.As(err, &said) && said.Code == userExists {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("make a user on mongod at %s: %w", s.Address, err)
+		}
+		return nil
+	})
+}
+
+// userExists is the server's number for it (src/mongo/base/error_codes.yml, Location51003).
+const userExists = 51003
 
 // Member is one of a set's, as its configuration has it.
 type Member struct {

@@ -171,7 +171,7 @@ func (r run) keeps(ctx context.Context) bool {
 const ofTheSet = "set"
 
 func (r run) write(ctx context.Context, node, mark string) error {
-	s, err := r.lab.Server(node)
+	s, err := r.lab.Writer(node)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ const late = 30 * time.Second
 
 // finds looks for the document. An arbiter has none, a secondary may have it later.
 func (r run) finds(ctx context.Context, n lab.Status) error {
-	s, err := r.lab.Server(n.Name)
+	s, err := r.lab.Writer(n.Name)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (s Status) Progress() string {
 	if d := s.Sync.Databases; d.All > 0 {
 		words = append(words, fmt.Sprintf("%d of %d databases", d.Cloned, d.All))
 	}
-	if s.Sync.All > 0 {
+	if s.Sync.All>>20 > 0 {
 		words = append(words, fmt.Sprintf("%d of %d MB", s.Sync.Copied>>20, s.Sync.All>>20))
 	}
 	if s.Sync.Failed > 0 {
