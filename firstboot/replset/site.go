@@ -219,9 +219,11 @@ func (s *Site) open(address string, as member.As) (*member.Member, error) {
 }
 
 func (s *Site) shut() {
+	var all sync.WaitGroup
 	for _, m := range s.doors {
-		m.Close()
+		all.Go(m.Close)
 	}
+	all.Wait()
 }
 
 // fault tells of what did not work, and when it is tried again. That another node was faster is none.

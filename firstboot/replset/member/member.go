@@ -53,7 +53,7 @@ func Open(address string, l As) (*Member, error) {
 
 // Close ends it.
 func (m *Member) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	_ = m.client.Disconnect(ctx) // what it still held is gone with the process at the latest
 }
