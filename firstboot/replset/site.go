@@ -177,6 +177,11 @@ func (s *Site) do(ctx context.Context, seen seen, act join.Act) error {
 		}
 		return local.Initiate(ctx, act.Config)
 	case join.Reconfigure:
+		if seen.Local.Set == "" { // it begins anew, whatever it was before
+			if err := s.remember(memory{Set: s.Set.Name, Host: s.self(), Users: s.memory.Users}); err != nil {
+				return err
+			}
+		}
 		primary, err := s.open(seen.Primary, s.agent())
 		if err != nil {
 			return err
