@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
 
 	"grove/firstboot/replset/member"
-	"grove/firstboot/replset/user"
 	"grove/firstboot/status"
 	"grove/internal/setconf"
 	"grove/internal/spec"
@@ -122,6 +122,40 @@ func (n *machine) kill() {
 		<-n.ended
 		n.mongod = nil
 	}
+}
+
+// freeze stops mongod and the agent as a network that is cut does for the others; what it gives lets them go on.
+func (n *machine) freeze() func() {
+	n.stopAgent()
+	_ = n.mongod.Process.Signal(syscall.SIGSTOP)
+	return func() {
+		_ = n.mongod.Process.Signal(syscall.SIGCONT)
+		n.startAgent()
+	}
+}
+
+// foreign has a mongod for no set begin on the node's folder, and take a document.
+func (n *machine) foreign() {
+	n.rig.t.Helper()
+	data := filepath.Join(n.dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		n.rig.t.Fatal(err)
+	}
+	c := exec.Command(n.rig.words[0], append(slices.Clone(n.rig.words[1:]), "--dbpath", data, "--port", fmt.Sprint(n.rig.port), "--bind_ip", n.host, "--nounixsocket", "--logpath", filepath.Join(n.dir, "log"))...)
+	if err := c.Start(); err != nil {
+		n.rig.t.Fatal(err)
+	}
+	defer c.Wait()
+	defer c.Process.Kill()
+	n.rig.until(time.Minute, func() error {
+		m, err := member.Open(n.address(), member.As{})
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		return m.Run(context.Background(), "shop", bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}},
+			{Key: "writeConcern", Value: bson.D{{Key: "j", Value: true}}}}, nil)
+	})
 }
 
 func (n *machine) site() *Site {
@@ -254,6 +288,9 @@ func (r *rig) gathered() error {
 		if s := n.Status().Set; s.State != "member" || !s.Users {
 			return fmt.Errorf("%s: %s, %s, users %v", n.host, s.State, s.Text, s.Users)
 		}
+		if h.Arbiter {
+			continue // drivers do not log in to one
+		}
 		id, err := r.id(n)
 		if err != nil {
 			return err
@@ -297,5 +334,3 @@ func (r *rig) asWanted() error {
 	}
 	return nil
 }
-
-var _ = user.Agent
