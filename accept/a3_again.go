@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -138,7 +139,7 @@ func (r *rig) settled(ctx context.Context, restarts int) (p counted, err error) 
 	}
 }
 
-// killAgent takes the connection with it, so what counts is that the command was taken.
+// killAgent ends its own connection with the agent.
 func (r *rig) killAgent(ctx context.Context) error {
 	client, err := r.enter(ctx)
 	if err != nil {
@@ -149,7 +150,11 @@ func (r *rig) killAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return session.Start("kill -9 $(cat /run/grove/agent.pid)")
+	var cut *ssh.ExitMissingError
+	if err := session.Run("kill -9 $(cat /run/grove/agent.pid)"); !errors.As(err, &cut) {
+		return fmt.Errorf("the session ended otherwise than by the agent's end: %w", err)
+	}
+	return nil
 }
 
 // enter logs in once the agent lets it, which is a moment after its page is there.
