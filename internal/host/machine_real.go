@@ -108,7 +108,15 @@ func (Real) Mount(m Mount) error {
 
 // Unmount see Machine.
 func (Real) Unmount(target string) error {
-	if err := unix.Unmount(target, 0); err != nil {
+	err := unix.Unmount(target, 0)
+	for range 40 { // a process that is being killed holds its files for a moment
+		if !errors.Is(err, unix.EBUSY) {
+			break
+		}
+		time.Sleep(25 * time.Millisecond)
+		err = unix.Unmount(target, 0)
+	}
+	if err != nil {
 		return fmt.Errorf("unmount %s: %w", target, err)
 	}
 	return nil
