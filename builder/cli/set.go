@@ -39,27 +39,30 @@ func (f *setFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
-// operator is who asks, and the member that is asked first.
-func (f setFlags) operator(ctx context.Context) (o set.Operator, at string, err error) {
+// operator is who asks.
+func (f setFlags) operator(ctx context.Context) (o set.Operator, err error) {
 	file := f.secrets
 	if f.at == "" {
 		run, err := remote.Only(ctx, filepath.Join(f.out, "lab"))
 		if err != nil {
-			return o, "", usage{err}
+			return o, usage{err}
 		}
-		o.Address, at = inLab(run), run.Nodes[0].Name
+		o.Address = inLab(run)
+		for _, n := range run.Nodes {
+			o.Members = append(o.Members, n.Name)
+		}
 		if _, err := os.Stat(run.Secrets()); err == nil && file == "" {
 			file = run.Secrets()
 		}
-	} else if at = f.at; !strings.Contains(at, ":") {
-		at = net.JoinHostPort(at, "27017")
+	} else if o.Members = []string{f.at}; !strings.Contains(f.at, ":") {
+		o.Members[0] = net.JoinHostPort(f.at, "27017")
 	}
 	if file == "" {
-		return o, at, nil
+		return o, nil
 	}
 	s, err := secrets.Read(file)
 	o.User, o.Password = s.Operator.User, string(s.Operator.Password)
-	return o, at, err
+	return o, err
 }
 
 // inLab gives the port of this machine that leads to a node of the lab.
@@ -104,11 +107,11 @@ func setStatus() *cobra.Command {
 	var f setFlags
 	c := &cobra.Command{Use: "status", Short: "the members, their states and votes, and how far they are behind", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, at, err := f.operator(c.Context())
+			o, err := f.operator(c.Context())
 			if err != nil {
 				return err
 			}
-			s, err := o.Status(c.Context(), at)
+			s, err := o.Status(c.Context())
 			if err != nil {
 				return err
 			}
@@ -122,11 +125,11 @@ func setRemove() *cobra.Command {
 	var f setFlags
 	c := &cobra.Command{Use: "remove MEMBER", Short: "take a member out of the set; never the primary, nor one that the majority or the last chance of a primary hangs on", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, at, err := f.operator(c.Context())
+			o, err := f.operator(c.Context())
 			if err != nil {
 				return err
 			}
-			s, err := o.Remove(c.Context(), at, args[0])
+			s, err := o.Remove(c.Context(), args[0])
 			if err != nil {
 				return refusedOr(err)
 			}
@@ -156,11 +159,11 @@ func setStepDown() *cobra.Command {
 			if rest < 11*time.Second || rest > time.Hour {
 				return usage{fmt.Errorf("--for: want 11s to 1h, have %s", rest)}
 			}
-			o, at, err := f.operator(c.Context())
+			o, err := f.operator(c.Context())
 			if err != nil {
 				return err
 			}
-			was, err := o.StepDown(c.Context(), at, rest)
+			was, err := o.StepDown(c.Context(), rest)
 			if err != nil {
 				return err
 			}

@@ -19,9 +19,10 @@ import (
 	"grove/internal/setconf"
 )
 
-// Operator is who asks, and how a member is reached. Every call ends within 30 seconds.
+// Operator is who asks, and how a member is reached. Every call ends within 30 seconds a member.
 type Operator struct {
 	User, Password string
+	Members        []string                 // to begin with, as HOST:PORT: the first that answers is asked
 	Address        func(host string) string // of a member named as the set names it; nil: the name itself
 }
 
@@ -82,8 +83,19 @@ func readConfig(ctx context.Context, admin *mongo.Database) (setconf.Config, err
 	return setconf.Read(reply.Config)
 }
 
-// Status asks one member for the whole set.
-func (o Operator) Status(ctx context.Context, at string) (s Set, err error) {
+// Status asks the first member that answers for the whole set.
+func (o Operator) Status(ctx context.Context) (s Set, err error) {
+	for _, at := range o.Members {
+		var one error
+		if s, one = o.status(ctx, at); one == nil {
+			return s, nil
+		}
+		err = errors.Join(err, one)
+	}
+	return s, err
+}
+
+func (o Operator) status(ctx context.Context, at string) (s Set, err error) {
 	var reply struct {
 		Set     string
 		Members []struct {
@@ -135,9 +147,9 @@ type Refused struct{ Why string }
 
 func (r Refused) Error() string { return r.Why }
 
-// primary finds it by way of one member.
-func (o Operator) primary(ctx context.Context, at string) (Set, error) {
-	s, err := o.Status(ctx, at)
+// primary finds it by way of the others.
+func (o Operator) primary(ctx context.Context) (Set, error) {
+	s, err := o.Status(ctx)
 	if err == nil && s.Primary == "" {
 		err = fmt.Errorf("%s has no primary now, and only a primary can do this", s.Name)
 	}
@@ -145,8 +157,8 @@ func (o Operator) primary(ctx context.Context, at string) (Set, error) {
 }
 
 // Remove takes a member out, by its name in the set, with or without the port. Its data stays where it is.
-func (o Operator) Remove(ctx context.Context, at, member string) (now Set, err error) {
-	s, err := o.primary(ctx, at)
+func (o Operator) Remove(ctx context.Context, member string) (now Set, err error) {
+	s, err := o.primary(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -174,7 +186,7 @@ func (o Operator) Remove(ctx context.Context, at, member string) (now Set, err e
 	if err != nil {
 		return s, fmt.Errorf("take %s out of %s: %w", host, s.Name, err)
 	}
-	return o.Status(ctx, s.Primary)
+	return o.status(ctx, s.Primary)
 }
 
 func (s Set) find(member string) (string, error) {
@@ -216,8 +228,8 @@ func (s Set) mayGo(host string) error {
 }
 
 // StepDown has the primary hand over, and keeps it from being elected again for a time. Without a secondary that is up to date within 10 seconds it refuses.
-func (o Operator) StepDown(ctx context.Context, at string, rest time.Duration) (was Set, err error) {
-	s, err := o.primary(ctx, at)
+func (o Operator) StepDown(ctx context.Context, rest time.Duration) (was Set, err error) {
+	s, err := o.primary(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -50,8 +50,8 @@ func TestAStrangerIsNamedWithTheMembers(t *testing.T) {
 }
 
 func TestAMemberThatDoesNotAnswerIsNamed(t *testing.T) {
-	o := Operator{Address: func(string) string { return "127.0.0.1:1" }}
-	if _, err := o.Status(context.Background(), "db1:27017"); err == nil || !strings.HasPrefix(err.Error(), "ask db1:27017: ") {
+	o := Operator{Members: []string{"db1:27017"}, Address: func(string) string { return "127.0.0.1:1" }}
+	if _, err := o.Status(context.Background()); err == nil || !strings.HasPrefix(err.Error(), "ask db1:27017: ") {
 		t.Errorf("got %v", err)
 	}
 }

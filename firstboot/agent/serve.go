@@ -12,7 +12,6 @@ import (
 
 	"grove/firstboot/disk"
 	"grove/firstboot/mongod"
-	"grove/firstboot/replset"
 	"grove/firstboot/status"
 	"grove/firstboot/supervise"
 	"grove/internal/mongoconf"
@@ -124,10 +123,8 @@ func (a *Agent) mongod(port int) supervise.Service {
 			if err := mongod.Folders(a.Machine, a.Root, a.places); err != nil {
 				return err
 			}
-			if a.settled.value.ReplicaSet.Name != "" {
-				if err := replset.Begin(a.Root + a.places.Data); err != nil {
-					return err
-				}
+			if err := a.beginSet(); err != nil {
+				return err
 			}
 			return mongod.Room(a.Machine, a.Root, a.places)
 		},

@@ -33,9 +33,6 @@ func (a *Agent) mongodAccess(ctx context.Context) (mongoconf.Access, error) {
 		if key == "" {
 			return access, errors.New("the recipe has a replica set and access control, and the node's node.yaml has no secrets.key; `grove node secrets` makes one, `grove node write --secrets` puts it there")
 		}
-		if err := a.Machine.WriteFor(a.Root+keyFile, []byte(key), mongod.UID, mongod.GID); err != nil {
-			return access, err
-		}
 		access.KeyFile = keyFile
 		a.named(ctx)
 		name, _ := a.firstName()
@@ -43,6 +40,19 @@ func (a *Agent) mongodAccess(ctx context.Context) (mongoconf.Access, error) {
 	}
 	access.FirstUser = first && !replset.HasUsers(a.Root+replset.File)
 	return access, nil
+}
+
+// beginSet comes before each start of mongod. The key is written anew: mongod does not start with one that others can read.
+func (a *Agent) beginSet() error {
+	if a.settled.value.ReplicaSet.Name == "" {
+		return nil
+	}
+	if key := a.settled.secrets.Key; key != "" && !mongoconf.Open(a.image.Mongod.Config) {
+		if err := a.Machine.WriteFor(a.Root+keyFile, []byte(key), mongod.UID, mongod.GID); err != nil {
+			return err
+		}
+	}
+	return replset.Begin(a.Root + a.places.Data)
 }
 
 // join has the node become a member of its set, and stay one; without a set it only has mongod get its first user, if node.yaml names one.

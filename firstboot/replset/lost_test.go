@@ -137,7 +137,7 @@ func TestWhatDoesNotBelongIsNamedAndLeftAlone(t *testing.T) {
 		r.until(2*time.Minute, func() error { return n.is("member") })
 		r.nodes[3].kill()
 		n.off()
-		n.host = "127.0.0.99"
+		n.host, n.ip = "127.0.0.99", "127.0.0.99"
 		n.up()
 		n.says("the node is 127.0.0.13:" + fmt.Sprint(r.port) + " in the set, and is called 127.0.0.99:")
 	})

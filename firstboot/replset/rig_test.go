@@ -36,7 +36,8 @@ type rig struct {
 
 type machine struct {
 	rig     *rig
-	host    string
+	host    string // its name in the set
+	ip      string // where it is
 	dir     string
 	secrets spec.Secrets
 	halt    func(ctx context.Context, step string)
@@ -61,7 +62,7 @@ func newRig(t *testing.T, members ...spec.Member) *rig {
 	r := &rig{t: t, words: words, port: freePort(t), set: spec.ReplicaSet{Name: "rs0", Bootstrap: "all", Members: members}}
 	r.keys = spec.Secrets{Key: "Z3JvdmUgdGVzdHMgb25seSwgbm8gc2VjcmV0", Operator: spec.Operator{User: "admin", Password: "for this test alone"}}
 	for _, m := range members {
-		n := &machine{rig: r, host: m.Host, dir: t.TempDir(), secrets: r.keys, problems: map[string]string{}}
+		n := &machine{rig: r, host: m.Host, ip: m.Host, dir: t.TempDir(), secrets: r.keys, problems: map[string]string{}}
 		r.nodes = append(r.nodes, n)
 		t.Cleanup(func() {
 			n.stopAgent()
@@ -91,7 +92,7 @@ func hosts(n int) (members []spec.Member) {
 	return members
 }
 
-func (n *machine) address() string { return fmt.Sprintf("%s:%d", n.host, n.rig.port) }
+func (n *machine) address() string { return fmt.Sprintf("%s:%d", n.ip, n.rig.port) }
 
 // start has mongod run, as the agent would have it.
 func (n *machine) start() {
@@ -105,7 +106,7 @@ func (n *machine) start() {
 		}
 	}
 	bypass := n.host == n.rig.set.Members[0].Host && !HasUsers(filepath.Join(n.dir, "set.json"))
-	args := append(slices.Clone(n.rig.words[1:]), "--dbpath", data, "--port", fmt.Sprint(n.rig.port), "--bind_ip", n.host, "--replSet", n.rig.set.Name, "--keyFile", key, "--nounixsocket",
+	args := append(slices.Clone(n.rig.words[1:]), "--dbpath", data, "--port", fmt.Sprint(n.rig.port), "--bind_ip", n.ip, "--replSet", n.rig.set.Name, "--keyFile", key, "--nounixsocket",
 		"--setParameter", fmt.Sprintf("enableLocalhostAuthBypass=%v", bypass), "--logpath", filepath.Join(n.dir, "log"), "--logappend", "--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "64")
 	n.mongod = exec.Command(n.rig.words[0], args...)
 	if err := n.mongod.Start(); err != nil {
@@ -141,7 +142,7 @@ func (n *machine) foreign() {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		n.rig.t.Fatal(err)
 	}
-	c := exec.Command(n.rig.words[0], append(slices.Clone(n.rig.words[1:]), "--dbpath", data, "--port", fmt.Sprint(n.rig.port), "--bind_ip", n.host, "--nounixsocket", "--logpath", filepath.Join(n.dir, "log"))...)
+	c := exec.Command(n.rig.words[0], append(slices.Clone(n.rig.words[1:]), "--dbpath", data, "--port", fmt.Sprint(n.rig.port), "--bind_ip", n.ip, "--nounixsocket", "--logpath", filepath.Join(n.dir, "log"))...)
 	if err := c.Start(); err != nil {
 		n.rig.t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func (n *machine) foreign() {
 
 func (n *machine) site() *Site {
 	return &Site{Set: n.rig.set, Self: n.host, Port: n.rig.port, Local: n.address(), Secrets: n.secrets, File: filepath.Join(n.dir, "set.json"),
-		Foreign: func() bool { return Foreign(filepath.Join(n.dir, "data")) }, Own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(n.host)} },
+		Foreign: func() bool { return Foreign(filepath.Join(n.dir, "data")) }, Own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(n.ip)} },
 		Loopback: true, Uptime: func() float64 { return 0 }, Node: n, Halt: n.halt}
 }
 

@@ -27,7 +27,7 @@ func TestOldServersBecomeOneSet(t *testing.T) {
 				r.keys = spec.Secrets{Key: "Z3JvdmUgdGVzdHMgb25seSwgbm8gc2VjcmV0", Operator: spec.Operator{User: "admin", Password: "for this test alone"}}
 				var network standin.Network
 				for i, m := range members {
-					n := &machine{rig: r, host: m.Host, dir: t.TempDir(), secrets: r.keys, problems: map[string]string{}}
+					n := &machine{rig: r, host: m.Host, ip: m.Host, dir: t.TempDir(), secrets: r.keys, problems: map[string]string{}}
 					s := &standin.Server{Version: version, Address: fmt.Sprintf("%s:%d", m.Host, r.port), Set: "rs0", Key: string(r.keys.Key), Bypass: i == 0}
 					if err := s.Serve(ctx, &network); err != nil {
 						t.Fatal(err)

@@ -24,6 +24,15 @@ type Server struct {
 func (s Server) with(ctx context.Context, do func(context.Context, *mongo.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	client, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Disconnect(context.WithoutCancel(ctx))
+	return do(ctx, client)
+}
+
+func (s Server) connect(ctx context.Context) (*mongo.Client, error) {
 	o := options.Client().SetHosts([]string{s.Address}).SetDirect(true).SetAppName("grove lab").
 		SetConnectTimeout(3 * time.Second).SetServerSelectionTimeout(3 * time.Second).SetSocketTimeout(5 * time.Second).
 		SetRetryReads(false).SetRetryWrites(false) // who asks looks again itself, or wants to know
@@ -32,10 +41,9 @@ func (s Server) with(ctx context.Context, do func(context.Context, *mongo.Client
 	}
 	client, err := mongo.Connect(ctx, o)
 	if err != nil {
-		return fmt.Errorf("connect to mongod at %s: %w", s.Address, err)
+		return nil, fmt.Errorf("connect to mongod at %s: %w", s.Address, err)
 	}
-	defer client.Disconnect(context.WithoutCancel(ctx))
-	return do(ctx, client)
+	return client, nil
 }
 
 // Ping gives mongod's version.
@@ -59,16 +67,53 @@ func (s Server) Ping(ctx context.Context) (version string, err error) {
 // database and collection are the lab's own on a node under test.
 const database, collection = "grove_lab", "marks"
 
-// Write puts a document there that is on disk when it returns, of a set's primary on most of the set's disks.
+// journaled is acknowledged once it is on disk, of a set's primary on most of the set's disks.
+var journaled = options.Collection().SetWriteConcern(writeconcern.New(writeconcern.WMajority(), writeconcern.J(true)))
+
+// Write puts a document there that is on disk when it returns.
 func (s Server) Write(ctx context.Context, mark string) error {
-	return s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
-		journaled := options.Collection().SetWriteConcern(writeconcern.New(writeconcern.WMajority(), writeconcern.J(true)))
-		_, err := c.Database(database).Collection(collection, journaled).InsertOne(ctx, bson.D{{Key: "_id", Value: mark}})
+	return s.with(ctx, func(ctx context.Context, c *mongo.Client) error { return s.insert(ctx, c, mark) })
+}
+
+func (s Server) insert(ctx context.Context, c *mongo.Client, mark string) error {
+	_, err := c.Database(database).Collection(collection, journaled).InsertOne(ctx, bson.D{{Key: "_id", Value: mark}})
+	if err != nil {
+		return fmt.Errorf("write to mongod at %s: %w", s.Address, err)
+	}
+	return nil
+}
+
+// WriteAll writes one document after the other over one connection, until one is not acknowledged within 10 seconds.
+func (s Server) WriteAll(ctx context.Context, next func() string, acknowledged func(mark string)) error {
+	client, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Disconnect(context.WithoutCancel(ctx))
+	for {
+		mark := next()
+		one, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := s.insert(one, client, mark)
+		cancel()
 		if err != nil {
-			return fmt.Errorf("write to mongod at %s: %w", s.Address, err)
+			return err
 		}
-		return nil
-	})
+		acknowledged(mark)
+	}
+}
+
+// Marks counts how many of these documents are there.
+func (s Server) Marks(ctx context.Context, marks []string) (found int64, err error) {
+	const atOnce = 10_000 // of a query's 16 MB
+	for begin := 0; begin < len(marks) && err == nil; begin += atOnce {
+		err = s.with(ctx, func(ctx context.Context, c *mongo.Client) error {
+			some := marks[begin:min(begin+atOnce, len(marks))]
+			n, err := c.Database(database).Collection(collection).CountDocuments(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: some}}}})
+			found += n
+			return err
+		})
+	}
+	return found, err
 }
 
 // Read finds the document again.
