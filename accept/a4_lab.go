@@ -1,26 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"grove/builder/artifact"
 	"grove/builder/lab"
-	"grove/builder/secrets"
 	"grove/internal/spec"
 )
 
@@ -235,192 +227,4 @@ func (w *steadyWriter) all(ctx context.Context, node string) error {
 		case <-time.After(time.Second):
 		}
 	}
-}
-
-// noSecrets looks for the key, the operator's password and the agent's, which follows from the key, wherever they could have come to.
-func noSecrets(ctx context.Context, b *bench) (string, error) {
-	l, err := b.setOf(ctx, 3, nil)
-	if err != nil {
-		return "", err
-	}
-	defer l.Close(context.WithoutCancel(ctx))
-	s, err := secrets.Read(l.Secrets())
-	if err != nil {
-		return "", err
-	}
-	mac := hmac.New(sha256.New, []byte(s.Key))
-	mac.Write([]byte("grove-agent"))
-	hidden := map[string]string{"key": string(s.Key)[:60], "operator's password": string(s.Operator.Password), "agent's password": base64.RawURLEncoding.EncodeToString(mac.Sum(nil))}
-	places := 0
-	look := func(place string, text io.Reader) error {
-		places++
-		return absent(place, text, hidden)
-	}
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(l.Dir())), "demo.*"))
-	if err != nil || len(files) < 4 {
-		return "", fmt.Errorf("the image's files are %v, %w", files, err)
-	}
-	for _, n := range l.Nodes() {
-		files = append(files, n.Serial, fmt.Sprintf("/proc/%d/cmdline", n.PID), fmt.Sprintf("/proc/%d/environ", n.PID))
-	}
-	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", err
-		}
-		err = look(file, f)
-		f.Close()
-		if err != nil {
-			return "", err
-		}
-	}
-	for _, n := range l.Nodes() {
-		for _, path := range []string{"/", "/status.json", "/metrics"} {
-			r, err := http.Get("http://" + n.Page + path)
-			if err != nil {
-				return "", err
-			}
-			err = look(n.Name+path, r.Body)
-			r.Body.Close()
-			if err != nil {
-				return "", err
-			}
-		}
-		for _, command := range []string{"cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ", "cat /state/mongod/log/*", "cat /run/grove/*.conf /run/grove/*.json /run/grove/*.out", "dmesg", "ls -lR /run/grove /state/grove", "cat /state/grove/*.json"} {
-			out, _, err := l.SSH(ctx, n.Name, command)
-			if err == nil {
-				err = look(n.Name+": "+command, strings.NewReader(out))
-			}
-			if err != nil {
-				return "", err
-			}
-		}
-	}
-	if err := absent("the secrets' own file", must(os.Open(l.Secrets())), hidden); err == nil {
-		return "", errors.New("BUG: the search does not find what is there")
-	}
-	for _, file := range []string{l.Secrets(), filepath.Join(l.Dir(), "db1.node.yaml")} {
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			return "", fmt.Errorf("%s has mode %v, %w", file, info.Mode(), err)
-		}
-	}
-	return fmt.Sprintf("%d places looked at", places), nil
-}
-
-func must(f *os.File, err error) io.Reader {
-	if err != nil {
-		return strings.NewReader("")
-	}
-	return f
-}
-
-// absent reads in pieces that overlap by more than a secret's length.
-func absent(place string, text io.Reader, hidden map[string]string) error {
-	r := bufio.NewReaderSize(text, 1<<20)
-	var piece []byte
-	for {
-		more := make([]byte, 1<<20)
-		n, err := io.ReadFull(r, more)
-		piece = append(piece[max(0, len(piece)-128):], more[:n]...)
-		for name, secret := range hidden {
-			if bytes.Contains(piece, []byte(secret)) {
-				return fmt.Errorf("%s has the %s", place, name)
-			}
-		}
-		if err != nil {
-			return nil // its end, or a process that is gone
-		}
-	}
-}
-
-// setVerbs are the operator's, on a set of the lab.
-func setVerbs(ctx context.Context, b *bench) (string, error) {
-	l, err := b.setOf(ctx, 3, nil)
-	if err != nil {
-		return "", err
-	}
-	defer l.Close(context.WithoutCancel(ctx))
-	out := filepath.Dir(filepath.Dir(l.Dir()))
-	set := func(args ...string) result {
-		return b.run(ctx, nil, append(append([]string{"set"}, args...), "-o", out)...)
-	}
-	first, err := gathered(ctx, l)
-	if err != nil {
-		return "", err
-	}
-	if err := set("status").wants(0, "rs0: primary "+first.Primary+":27017, 3 votes", "SECONDARY"); err != nil {
-		return "", err
-	}
-	if err := set("remove", first.Primary).wants(4, first.Primary+":27017 is the primary; have it step down first: grove set stepdown"); err != nil {
-		return "", err
-	}
-	if err := set("remove", "db9").wants(1, "db9 is no member of rs0; it has db1:27017, db2:27017, db3:27017"); err != nil {
-		return "", err
-	}
-	if err := set("stepdown").wants(0, first.Primary+":27017 has stepped down"); err != nil {
-		return "", err
-	}
-	second, err := gathered(ctx, l)
-	if err != nil || second.Primary == first.Primary {
-		return "", fmt.Errorf("%s is primary again, %w", second.Primary, err)
-	}
-	gone := second.Secondaries[0]
-	removed := set("remove", gone)
-	if err := removed.wants(0, gone+" is out; take it out of replica_set.members too", "rs0 has 2 votes now, an even number", "2 votes"); err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(l.Nodes(), func(n lab.Status) bool { return n.Name == gone })
-	if err := onPage(ctx, l, i, "the node was taken out of rs0"); err != nil {
-		return "", err
-	}
-	rest := slices.DeleteFunc(slices.Clone(second.Secondaries), func(name string) bool { return name == gone })
-	if err := l.Kill(second.Primary); err != nil {
-		return "", err
-	}
-	if err := alone(ctx, func() error {
-		return set("remove", rest[0]).wants(1, "rs0 has no primary now, and only a primary can do this")
-	}); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s stepped down for %s; %s taken out, and says so", first.Primary, second.Primary, gone), nil
-}
-
-// alone waits until it holds: a secondary notices after 10 s that its primary is gone.
-func alone(ctx context.Context, holds func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		err := holds()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(2 * time.Second):
-		}
-	}
-}
-
-// setFigures is from QEMU's start to a set that is whole, on two processors for all.
-func setFigures(ctx context.Context, b *bench) (string, error) {
-	var told []string
-	for _, n := range []int{1, 3, 5} {
-		r := b.run(ctx, nil, "lab", "test", "demo", "--nodes", fmt.Sprint(n), "--within", "3m", "-o", b.folder("figures"), "--json")
-		var v struct {
-			Set   struct{ After time.Duration }
-			Nodes []struct {
-				Times struct{ Kernel, Init, Mongod, Answer time.Duration }
-			}
-		}
-		if r.code != 0 || json.Unmarshal([]byte(r.out[strings.Index(r.out, "\n{")+1:]), &v) != nil {
-			return "", fmt.Errorf("%d nodes: exit code %d: %s", n, r.code, r.out)
-		}
-		var kernel, init, mongod, answer time.Duration
-		for _, one := range v.Nodes {
-			kernel, init, mongod, answer = max(kernel, one.Times.Kernel), max(init, one.Times.Init), max(mongod, one.Times.Mongod), max(answer, one.Times.Answer)
-		}
-		told = append(told, fmt.Sprintf("%d nodes: whole after %.1f s: the last kernel started at %.1f, its init at %.1f, mongod at %.1f, answered at %.1f; then %.1f s of founding, joining, initial sync and votes",
-			n, v.Set.After.Seconds(), kernel.Seconds(), init.Seconds(), mongod.Seconds(), answer.Seconds(), (v.Set.After-answer).Seconds()))
-	}
-	return strings.Join(told, "\n"), nil
 }
