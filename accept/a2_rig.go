@@ -60,12 +60,21 @@ func (r *rig) blame(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, n := range r.lab.Nodes() {
-		if log, readErr := os.ReadFile(n.Serial); readErr == nil && spoiltByEmulator(string(log)) {
+	return blamed(err, filepath.Dir(r.lab.Nodes()[0].Serial))
+}
+
+// blamed looks at all serial logs of a lab's folder.
+func blamed(err error, dir string) error {
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.serial.log"))
+	if err == nil || len(logs) == 0 {
+		return err
+	}
+	for _, file := range logs {
+		if log, readErr := os.ReadFile(file); readErr == nil && spoiltByEmulator(string(log)) {
 			err = fmt.Errorf("%w: %w", errEmulator, err)
 		}
 	}
-	return fmt.Errorf("%w\nserial log: %s", err, r.lab.Nodes()[0].Serial)
+	return fmt.Errorf("%w\nserial log: %s", err, logs[0])
 }
 
 // spoiltByEmulator looks for the breakpoint in the panic that is the last thing the console has.

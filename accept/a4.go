@@ -20,7 +20,7 @@ func a4() []check {
 	const minutes = "minutes of real mongods"
 	replset := "./firstboot/replset"
 	return []check{
-		{name: "a4.1", says: "three blank nodes: one primary, two secondaries, access control on, a majority's write read back from each; verdict, JUnit, serial logs; all within 60 s of QEMU's start", within: 10 * time.Minute, run: demoSet},
+		{name: "a4.1", says: "three blank nodes: one primary, two secondaries, access control on, a majority's write read back from each; verdict, JUnit, serial logs", within: 10 * time.Minute, run: demoSet},
 		{name: "a4.2", says: "20 orders of start, all at once and up to half a minute apart, with real mongods: each ends in one set, same members, odd votes", within: 30 * time.Minute, notCI: minutes,
 			run: withMongodAnd(nil, replset, "TestAnyOrder", "TestAnyOrderOfStartsEndsInOneSet")},
 		{name: "a4.3.disk", says: "the first node loses its disk, with others up, down and cut off: never a second set", within: 15 * time.Minute, notCI: minutes,
@@ -47,7 +47,7 @@ func a4() []check {
 			notCI: "ten minutes; go test walks 500 of each", run: tests([]string{"GROVE_WALKS=100000", "GROVE_STATES=400000"}, "./firstboot/replset/join", ".", "TestRandomWalksOfFiveAndOfSeven")},
 		{name: "a4.set", says: "grove set status, stepdown and remove, on a set of the lab; what would cost the majority is refused", within: 15 * time.Minute, run: setVerbs},
 		{name: "a4.versions", says: "join, users, errors, restarts and a lost disk on MongoDB 4.2.6, 4.4.2, 5.0.4, 5.0.32, 6.0.5 and 6.0.27", within: 60 * time.Minute, notCI: "a quarter of an hour", run: versions},
-		{name: "a4.figures", says: "from blank to a healthy set, by phase, with 1, 3 and 5 nodes", within: 20 * time.Minute, notCI: "CI's machine is shared; a4.1 prints three nodes", run: setFigures},
+		{name: "a4.figures", says: "from blank to a healthy set, by phase, with 1, 3 and 5 nodes; three within 60 s of QEMU's start", within: 20 * time.Minute, notCI: "CI's machine is shared; a4.1 prints three nodes", run: setFigures},
 	}
 }
 
@@ -102,15 +102,13 @@ func moved(ctx context.Context, b *bench) (string, error) {
 	return "127.0.0.x to 127.0.1.x, one node after the other", nil
 }
 
-// healthyWithin is from QEMU's start to a set of three that is whole.
-const healthyWithin = 60 * time.Second
-
 // demoSet is what make demo does.
 func demoSet(ctx context.Context, b *bench) (string, error) {
 	out := b.folder("demo")
 	r := b.run(ctx, nil, "lab", "test", "recipes/demo.yaml", "--nodes", "3", "-o", out, "--json")
 	if r.code != 0 {
-		return "", fmt.Errorf("exit code %d: %s", r.code, r.out)
+		dirs, _ := filepath.Glob(filepath.Join(out, "lab", "demo-*"))
+		return "", blamed(fmt.Errorf("exit code %d: %s", r.code, r.out), strings.Join(dirs, ""))
 	}
 	var v struct {
 		Passed bool
@@ -138,9 +136,6 @@ func demoSet(ctx context.Context, b *bench) (string, error) {
 	}
 	if !v.Passed || len(v.Set.Secondaries) != 2 || v.Set.Voters != 3 || read != 3 {
 		return "", fmt.Errorf("the verdict is %+v", v)
-	}
-	if v.Set.After > healthyWithin {
-		return "", fmt.Errorf("the set was whole after %.1f s; want at most %s", v.Set.After.Seconds(), healthyWithin)
 	}
 	var suite struct {
 		Tests    int `xml:"tests,attr"`

@@ -84,13 +84,14 @@ func onPage(ctx context.Context, l *lab.Lab, node int, words string) error {
 }
 
 // keys makes one node's key another, mends that, and then opens a keyFile to everybody.
-func keys(ctx context.Context, b *bench) (string, error) {
+func keys(ctx context.Context, b *bench) (figure string, err error) {
 	l, err := b.nodesOf(ctx, 3, func(c *lab.Config) {
 		c.Nodes[2].Secrets = spec.Secrets{Key: "YW5vdGhlciBrZXk="}
 	})
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = blamed(err, l.Dir()) }()
 	defer l.Close(context.WithoutCancel(ctx))
 	if err := l.Wait(ctx); err != nil {
 		return "", err
@@ -134,11 +135,12 @@ func keys(ctx context.Context, b *bench) (string, error) {
 const writing = 10 * time.Minute
 
 // writesThroughFailures cuts the power of one node after the other.
-func writesThroughFailures(ctx context.Context, b *bench) (string, error) {
+func writesThroughFailures(ctx context.Context, b *bench) (figure string, err error) {
 	l, err := b.setOf(ctx, 3, nil)
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = blamed(err, l.Dir()) }()
 	defer l.Close(context.WithoutCancel(ctx))
 	w := &steadyWriter{lab: l, last: time.Now()}
 	writes, stop := context.WithCancel(ctx)

@@ -19,11 +19,12 @@ import (
 )
 
 // noSecrets looks for the key, the operator's password and the agent's, which follows from the key, wherever they could have come to.
-func noSecrets(ctx context.Context, b *bench) (string, error) {
+func noSecrets(ctx context.Context, b *bench) (figure string, err error) {
 	l, err := b.setOf(ctx, 3, nil)
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = blamed(err, l.Dir()) }()
 	defer l.Close(context.WithoutCancel(ctx))
 	s, err := secrets.Read(l.Secrets())
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 )
 
 // setVerbs are the operator's, on a set of the lab.
-func setVerbs(ctx context.Context, b *bench) (string, error) {
+func setVerbs(ctx context.Context, b *bench) (figure string, err error) {
 	l, err := b.setOf(ctx, 3, nil)
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = blamed(err, l.Dir()) }()
 	defer l.Close(context.WithoutCancel(ctx))
 	out := filepath.Dir(filepath.Dir(l.Dir()))
 	set := func(args ...string) result {
@@ -80,6 +81,9 @@ func eventually(ctx context.Context, holds func() error) error {
 	}
 }
 
+// healthyWithin is from QEMU's start to a set of three that is whole.
+const healthyWithin = 60 * time.Second
+
 // setFigures is from QEMU's start to a set that is whole, on two processors for all.
 func setFigures(ctx context.Context, b *bench) (string, error) {
 	var told []string
@@ -97,6 +101,9 @@ func setFigures(ctx context.Context, b *bench) (string, error) {
 		var kernel, init, mongod, answer time.Duration
 		for _, one := range v.Nodes {
 			kernel, init, mongod, answer = max(kernel, one.Times.Kernel), max(init, one.Times.Init), max(mongod, one.Times.Mongod), max(answer, one.Times.Answer)
+		}
+		if n == 3 && v.Set.After > healthyWithin {
+			return "", fmt.Errorf("three nodes were whole after %.1f s; want at most %s", v.Set.After.Seconds(), healthyWithin)
 		}
 		told = append(told, fmt.Sprintf("%d nodes: whole after %.1f s: the last kernel started at %.1f, its init at %.1f, mongod at %.1f, answered at %.1f; then %.1f s of founding, joining, initial sync and votes",
 			n, v.Set.After.Seconds(), kernel.Seconds(), init.Seconds(), mongod.Seconds(), answer.Seconds(), (v.Set.After-answer).Seconds()))
