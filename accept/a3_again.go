@@ -100,7 +100,7 @@ func (r *rig) killAgents(ctx context.Context) (string, error) {
 
 // grownOf compares what the agent and PID 1 held after 5 kills and after all: no more than two descriptors and a tenth and 2 MiB of memory more.
 func (r *rig) grownOf(ctx context.Context, before, after [2]weight, writes int) (string, error) {
-	zombies, err := r.ssh(ctx, `cat /proc/[0-9]*/stat | grep ') Z ' | wc -l`)
+	zombies, err := r.ssh(ctx, `cat /proc/[0-9]*/stat | grep '[)] Z ' | wc -l`)
 	if err != nil {
 		return "", err
 	}
