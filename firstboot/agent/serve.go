@@ -14,6 +14,7 @@ import (
 	"grove/firstboot/mongod"
 	"grove/firstboot/status"
 	"grove/firstboot/supervise"
+	"grove/internal/host"
 	"grove/internal/mongoconf"
 )
 
@@ -54,12 +55,19 @@ func (a *Agent) serve(ctx context.Context) {
 		a.refuse("mongod", err)
 		return
 	}
-	a.letMongodIn(ctx, conf.Port)
 	service := a.mongod(conf.Port)
+	if a.runs(service.Daemon) {
+		keeping.Go(func() { a.letMongodIn(ctx, conf.Port) }) // the rules of before still stand, with its port
+	} else {
+		a.letMongodIn(ctx, conf.Port)
+	}
 	a.clock.Await(ctx, service.Daemon)
 	keeping.Go(func() { a.join(ctx, conf.Port) })
 	supervise.Run(ctx, a.Machine, service, a.tellMongod)
 }
+
+// runs says whether an agent before this one has started it.
+func (a *Agent) runs(d host.Daemon) bool { return len(a.Machine.Find(d.Path, d.Args...)) > 0 }
 
 func (a *Agent) refuse(about string, err error) {
 	sentence := strings.ReplaceAll(err.Error(), "\n", ": ") + "; mongod is not started"
