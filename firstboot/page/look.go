@@ -89,7 +89,7 @@ func (v *view) shorten() {
 		}
 	}
 	v.Left += first(&v.Ours, longTuning) + first(&v.Others, longRight) + first(&v.Storage.Refused, longList) + first(&v.Storage.Swap, longList) + first(&v.Storage.Arrays, longList) +
-		first(&v.Rooms, longList) + first(&v.Network.Links, longList) + first(&v.Tuning.Warnings, longList) + first(&v.SSH.Keys, longList) + first(&v.Storage.Swaps, longList) + first(&v.Set.Checked, longList)
+		first(&v.Rooms, longList) + first(&v.Network.Links, longList) + first(&v.Tuning.Warnings, longList) + first(&v.SSH.Keys, longList) + first(&v.Storage.Swaps, longList) + first(&v.Set.Checked, longTuning)
 	v.Set.Text = cut(v.Set.Text, longText)
 	for _, list := range [][]status.Refusal{v.Storage.Refused, v.Storage.Swap} {
 		for i := range list {

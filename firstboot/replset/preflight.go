@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"grove/firstboot/replset/join"
 	"grove/firstboot/status"
 	"grove/internal/spec"
 )
@@ -32,7 +33,7 @@ func (g *ground) note(what, fault string, blocks bool) {
 
 // preflight looks at names, addresses, the clock and the way to the others. mongod itself finds out at the founding whether it is meant by its own name, and the others only
 // when they try to reach it: a name that means 127.0.1.1, Debian's habit, founds a set that no second member can join.
-func (s *Site) preflight(ctx context.Context) ground {
+func (s *Site) preflight(ctx context.Context, v join.View) ground {
 	var g ground
 	var names []string
 	for _, m := range s.Set.Members {
@@ -45,7 +46,18 @@ func (s *Site) preflight(ctx context.Context) ground {
 	g.note(s.Self+" is a member of "+s.Set.Name, fault, true)
 	g.note(s.Self+" is an address of this node", s.ownName(ctx), true)
 	for i, fault := range s.peers(ctx) {
-		g.note(s.Set.Members[i].Host+" is found", fault, false)
+		host := s.Set.Members[i].Host
+		g.note(host+" has an address", fault, false)
+		if host == s.Self {
+			continue
+		}
+		p := v.Peers[host]
+		g.note(host+" answers", p.Silent, false)
+		fault = ""
+		if p.Set != "" && p.Set != s.Set.Name {
+			fault = "it is of the set " + p.Set
+		}
+		g.note(host+" is of "+s.Set.Name+" or of none", fault, false)
 	}
 	clock := s.Node.Status().Clock
 	fault = ""

@@ -147,16 +147,16 @@ func (s *Site) halt(ctx context.Context, step string) {
 	}
 }
 
-// onFirmGround has nothing founded or joined before names, addresses and clock are looked at.
+// onFirmGround has nothing founded or joined before names, addresses, peers and clock are looked at; a node that waits shows them, too.
 func (s *Site) onFirmGround(ctx context.Context, v join.View, act join.Act) join.Act {
-	if act.Kind != join.Found && (act.Kind != join.Reconfigure || v.Local.Set != "") {
+	if v.Local.Set != "" || v.Local.Silent != "" {
 		return act
 	}
 	if time.Since(s.checked) > groundEvery {
-		s.ground, s.checked = s.preflight(ctx), time.Now()
+		s.ground, s.checked = s.preflight(ctx, v), time.Now()
 		s.Node.Page(func(p *status.Status) { p.Set.Checked = s.ground.checked })
 	}
-	if len(s.ground.faults) > 0 {
+	if begins := act.Kind == join.Found || act.Kind == join.Reconfigure; begins && len(s.ground.faults) > 0 {
 		s.checked = time.Time{}
 		return join.Act{Kind: join.Refuse, Text: s.ground.faults[0]}
 	}
