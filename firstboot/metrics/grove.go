@@ -33,6 +33,32 @@ var (
 	tunedStates   = []string{"set", "same", "absent", "refused", "waits"}
 )
 
+// setStates are the node's own on its way, memberStates those of the members that matter to an alarm.
+var (
+	setStates    = []string{"looking", "waiting", "founding", "joining", "member", "refused"}
+	memberStates = []string{"primary", "secondary", "arbiter", "unreachable"}
+)
+
+// set is the replica set as this node sees it; a node without one has none of these.
+func set(to out, s status.Set) {
+	if s.Name == "" {
+		return
+	}
+	for _, state := range setStates {
+		to.gauge("grove_set_state", "Where the node is on its way into the set.", yes(s.State == state), "set", s.Name, "state", state)
+	}
+	to.gauge("grove_set_voters", "Members with a vote.", float64(s.Voters), "set", s.Name)
+	to.gauge("grove_set_drift", "Differences between the set and the recipe.", float64(len(s.Drift)), "set", s.Name)
+	for _, m := range s.Members {
+		for _, state := range memberStates {
+			to.gauge("grove_set_member", "What a member is.", yes(m.State == state), "set", s.Name, "member", m.Host, "state", state)
+		}
+		if m.Lag >= 0 {
+			to.gauge("grove_set_member_lag_seconds", "How far a member is behind the primary.", m.Lag, "set", s.Name, "member", m.Host)
+		}
+	}
+}
+
 func agent(to out, s status.Status) {
 	to.gauge("grove_node_info", "What this node is.", 1, "node", s.Node, "image", s.Image, "board", s.Board)
 	to.counter("grove_agent_restarts_total", "Restarts of the agent since the node's start.", float64(s.Agent.Restarts))
@@ -46,6 +72,7 @@ func agent(to out, s status.Status) {
 		}
 		to.gauge("grove_storage_refused", "Things that the node does not touch.", float64(len(s.Storage.Refused)))
 	}
+	set(to, s.Set)
 	to.gauge("grove_clock_synced", "Whether a time server has set the clock not long ago.", yes(s.Clock.Synced))
 	to.gauge("grove_clock_offset_seconds", "How far off the clock was when it was looked at last.", s.Clock.Offset)
 	tuned := map[string]int{}

@@ -29,6 +29,8 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 // recorded is a node with an array that is being mended, and mongod without a login.
 func recorded() Config {
 	s := status.Status{Node: "db1", Image: "demo", Board: "m4.4xlarge", Phase: "serving", Problems: []string{"storage: md127 is degraded"}}
+	s.Set = status.Set{Name: "rs0", State: "member", Voters: 3, Drift: []string{"db4 is in the set and not in the recipe"},
+		Members: []status.SetMember{{Host: "db1:27017", State: "primary", Votes: 1, Priority: 1, Lag: 0}, {Host: "db2:27017", State: "unreachable", Lag: -1}}}
 	s.Agent.Restarts = 2
 	s.Mongod = status.Mongod{Version: "6.0.5", PID: 812, State: "ready", Port: 27017, Restarts: 1}
 	s.Storage = status.Storage{State: "ready", Arrays: []status.Array{{Name: "md127", Level: "raid10", Disks: 4, Working: 3, Faulty: []string{"xvdc"}, Degraded: true, Sync: "recover", Percent: 25}}}
