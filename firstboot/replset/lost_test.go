@@ -223,6 +223,19 @@ func TestNodesInEachOthersWay(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("one is taken out before it was a member", func(t *testing.T) {
+		r := newRig(t, hosts(3)...)
+		last := r.nodes[2]
+		last.start() // so that the first can prove it fresh
+		gone := r.before(r.nodes[1], withoutVote, func() error { return r.without(r.nodes[0], r.nodes[1]) })
+		r.nodes[0].up()
+		r.nodes[1].up()
+		if err := <-gone; err != nil {
+			t.Error(err)
+		}
+		last.startAgent()
+		r.until(2*time.Minute, r.gathered)
+	})
 	t.Run("the quorum is lost and comes back", func(t *testing.T) {
 		r := newRig(t, hosts(3)...)
 		id := r.together()
@@ -264,6 +277,23 @@ func (r *rig) touch(n *machine) error {
 		return err
 	}
 	return m.Reconfig(context.Background(), next)
+}
+
+// without takes one out at another, which is primary.
+func (r *rig) without(primary, n *machine) error {
+	m, err := member.Open(primary.address(), member.System(string(r.keys.Key)))
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	c, err := m.Config(context.Background())
+	if err == nil {
+		c, err = c.Without(n.address())
+	}
+	if err != nil {
+		return err
+	}
+	return m.Reconfig(context.Background(), c)
 }
 
 func (n *machine) is(state string) error {

@@ -223,6 +223,11 @@ func (v View) enter() Act {
 	if v.Config == nil {
 		return wait("%s is in %s, but no primary answers: %s", v.known(), v.Want.Name, v.Why)
 	}
+	return v.place()
+}
+
+// place is to be a member without a vote, or an arbiter.
+func (v View) place() Act {
 	if _, in := v.Config.Find(v.self()); in {
 		return wait("%s has the node as a member; the others are to tell its mongod", v.Want.Name)
 	}

@@ -14,7 +14,7 @@ func (v View) member() Act {
 	switch v.Local.State {
 	case Primary, Secondary, Arbiter:
 	case Removed:
-		return refuse("the node was taken out of %s; to let it join anew, give it empty disks, or take it out of replica_set.members", v.Want.Name)
+		return v.removed()
 	default:
 		return wait("mongod is %s%s", v.Local.State, v.Local.Progress)
 	}
@@ -36,6 +36,18 @@ func (v View) member() Act {
 		return v.promote(me)
 	}
 	return v.reconfigure(fmt.Sprintf("take the priority %g", me.Priority), func(c setconf.Config) (setconf.Config, error) { return c.Change(me.Host, me.Votes, me.Priority) })
+}
+
+// removed is for a node whose mongod is in the set's configuration no more. One that was a member was taken out by its operator. One that was not yet has been forgotten: the
+// only member that knew of it has lost its disk.
+func (v View) removed() Act {
+	if v.Memory.Joined {
+		return refuse("the node was taken out of %s; to let it join anew, give it empty disks, or take it out of replica_set.members", v.Want.Name)
+	}
+	if v.Config == nil {
+		return wait("the node's mongod is in no configuration of %s, and no primary answers: %s", v.Want.Name, v.Why)
+	}
+	return v.place()
 }
 
 // promote gives a secondary its vote. With an arbiter in the set the priority comes after the vote: servers since 5.0 refuse both at once (repl_set_config_checks.cpp, the rule

@@ -100,7 +100,9 @@ func (w *world) seen(i, j int) (m Mongod) {
 		m.Fresh = true
 	default:
 		m.Set, m.State = "rs0", "STARTUP2"
-		if n.primary {
+		if _, in := n.disk.config.Find(w.host(j)); !in {
+			m.State = Removed
+		} else if n.primary {
 			m.State = Primary
 		} else if n.synced {
 			m.State = Secondary
