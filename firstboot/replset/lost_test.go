@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 
 	"grove/firstboot/replset/member"
+	"grove/internal/setconf"
 	"grove/internal/spec"
 )
 
@@ -262,38 +263,36 @@ func (r *rig) before(n *machine, step string, do func() error) <-chan error {
 
 // touch installs the same configuration under the next version.
 func (r *rig) touch(n *machine) error {
+	return r.reconfigure(n, func(c setconf.Config) (setconf.Config, error) {
+		first := c.Members()[0]
+		return c.Change(first.Host, first.Votes, first.Priority)
+	})
+}
+
+// without takes one out at another, which is primary.
+func (r *rig) without(primary, n *machine) error {
+	return r.reconfigure(primary, func(c setconf.Config) (setconf.Config, error) { return c.Without(n.address()) })
+}
+
+// reconfigure tries again while the agents do the same.
+func (r *rig) reconfigure(n *machine, change func(setconf.Config) (setconf.Config, error)) error {
 	m, err := member.Open(n.address(), member.System(string(r.keys.Key)))
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	c, err := m.Config(context.Background())
-	if err != nil {
-		return err
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		c, err := m.Config(context.Background())
+		if err == nil {
+			c, err = change(c)
+		}
+		if err == nil {
+			err = m.Reconfig(context.Background(), c)
+		}
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
 	}
-	first := c.Members()[0]
-	next, err := c.Change(first.Host, first.Votes, first.Priority)
-	if err != nil {
-		return err
-	}
-	return m.Reconfig(context.Background(), next)
-}
-
-// without takes one out at another, which is primary.
-func (r *rig) without(primary, n *machine) error {
-	m, err := member.Open(primary.address(), member.System(string(r.keys.Key)))
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	c, err := m.Config(context.Background())
-	if err == nil {
-		c, err = c.Without(n.address())
-	}
-	if err != nil {
-		return err
-	}
-	return m.Reconfig(context.Background(), c)
 }
 
 func (n *machine) is(state string) error {
