@@ -102,6 +102,9 @@ func moved(ctx context.Context, b *bench) (string, error) {
 	return "127.0.0.x to 127.0.1.x, one node after the other", nil
 }
 
+// cameIn is on a node's console when it founds the set or joins it.
+var cameIn = regexp.MustCompile(`set: (found|reconfigure): `)
+
 // demoSet is what make demo does.
 func demoSet(ctx context.Context, b *bench) (string, error) {
 	out := b.folder("demo")
@@ -151,8 +154,11 @@ func demoSet(ctx context.Context, b *bench) (string, error) {
 	answers := time.Duration(0)
 	for _, n := range v.Nodes {
 		log, err := os.ReadFile(n.Serial)
-		if err != nil || !strings.Contains(string(log), "set: is a member") {
-			return "", fmt.Errorf("%s does not say that the node is a member: %w", n.Serial, err)
+		if err != nil {
+			return "", err
+		}
+		if !cameIn.Match(log) {
+			return "", fmt.Errorf("%s does not say how the node came into the set", n.Serial)
 		}
 		answers = max(answers, n.Times.Answer)
 	}
