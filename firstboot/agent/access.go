@@ -54,8 +54,8 @@ func (a *Agent) access(ctx context.Context) {
 	a.keyring(ctx, &asking, s.SSH)
 	if len(a.opens()) == 0 {
 		if ctx.Err() == nil {
-			a.page.set(func(s *status.Status) { s.SSH = status.SSH{State: "closed"} })
-			a.say("ssh", "no key is named, so nobody can log in: port %d is closed", sshPort)
+			a.voice.Page(func(s *status.Status) { s.SSH = status.SSH{State: "closed"} })
+			a.voice.Say("ssh", "no key is named, so nobody can log in: port %d is closed", sshPort)
 		}
 		return
 	}
@@ -69,8 +69,8 @@ func (a *Agent) access(ctx context.Context) {
 		return
 	}
 	_ = a.letIn(func(w *firewall.Wanted) { w.SSH = sshPort }) // what is wrong was said; the rules of before let nobody in
-	a.page.set(func(s *status.Status) { s.SSH.State, s.SSH.Port = "open", sshPort })
-	a.say("ssh", "root may log in at port %d with %s; host key %s", sshPort, keyNames(a.opens()), ssh.FingerprintSHA256(server.HostKey.PublicKey()))
+	a.voice.Page(func(s *status.Status) { s.SSH.State, s.SSH.Port = "open", sshPort })
+	a.voice.Say("ssh", "root may log in at port %d with %s; host key %s", sshPort, keyNames(a.opens()), ssh.FingerprintSHA256(server.HostKey.PublicKey()))
 	defer a.door.quiet()
 	if err := server.Serve(ctx, l); err != nil {
 		a.sshFault(err)
@@ -78,15 +78,15 @@ func (a *Agent) access(ctx context.Context) {
 }
 
 func (a *Agent) sshFault(err error) {
-	a.page.problem("ssh", err.Error())
-	a.say("ssh", "%v", err)
+	a.voice.Problem("ssh", err.Error())
+	a.voice.Say("ssh", "%v", err)
 }
 
 // hangUpLeft ends what an agent that was killed has left of its sessions, and names it.
 func (a *Agent) hangUpLeft() {
 	for _, p := range a.Machine.Marked(sshd.Mark) {
 		err := a.Machine.HangUp(p)
-		a.say("ssh", "process %d is left of a session of an agent before this one; it is hung up%s", p.PID, because(err))
+		a.voice.Say("ssh", "process %d is left of a session of an agent before this one; it is hung up%s", p.PID, because(err))
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *Agent) keyring(ctx context.Context, asking *sync.WaitGroup, s spec.SSH)
 		lines, err := a.instanceKey(ctx)
 		keys, bad := sshd.Read("EC2", lines)
 		if ctx.Err() == nil && (err != nil || bad != nil) {
-			a.say("ssh", "the instance's key: %v", firstOf(err, bad))
+			a.voice.Say("ssh", "the instance's key: %v", firstOf(err, bad))
 		}
 		a.add(keys)
 	})
@@ -142,7 +142,7 @@ func (a *Agent) add(keys []sshd.Key) {
 	a.door.mu.Lock()
 	a.door.keys = append(a.door.keys, keys...)
 	a.door.mu.Unlock()
-	a.page.set(func(s *status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		s.SSH.Keys = nil
 		for _, k := range a.opens() {
 			s.SSH.Keys = append(s.SSH.Keys, status.LoginKey{Fingerprint: k.Fingerprint(), Comment: k.Comment, From: k.From})
@@ -186,7 +186,7 @@ func (a *Agent) server(ctx context.Context) (s *sshd.Server, ok bool) {
 		a.sshFault(err)
 		return nil, false
 	}
-	a.page.set(func(s *status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		s.SSH.HostKey, s.SSH.Fingerprint, s.SSH.Kept = strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey()))), ssh.FingerprintSHA256(key.PublicKey()), kept
 	})
 	return &sshd.Server{HostKey: key, Keys: a.opens, Talks: a.Machine, Shell: "/bbin/gosh", Home: a.Root + "/root", Tell: a.tellSSH,
@@ -200,7 +200,7 @@ func (a *Agent) hostKey() (key ssh.Signer, kept bool, err error) {
 		}
 		a.sshFault(fmt.Errorf("%w; the node has another one until it restarts", err))
 	} else {
-		a.say("ssh", "without a state partition the host key is another one after each restart")
+		a.voice.Say("ssh", "without a state partition the host key is another one after each restart")
 	}
 	key, _, err = sshd.HostKey(a.Root + status.Dir)
 	return key, false, err
@@ -212,9 +212,9 @@ const spoken = time.Minute
 func (a *Agent) tellSSH(e sshd.Event) {
 	switch e.Kind {
 	case sshd.LoggedIn:
-		a.say("ssh", "root logged in from %s with %s", e.From, a.nameOf(e.Key))
+		a.voice.Say("ssh", "root logged in from %s with %s", e.From, a.nameOf(e.Key))
 	case sshd.Ended:
-		a.say("ssh", "root, from %s, is gone", e.From)
+		a.voice.Say("ssh", "root, from %s, is gone", e.From)
 	case sshd.Refused:
 		a.refusedOne(e)
 	}
@@ -249,11 +249,11 @@ func (a *Agent) tellRefused() {
 	if untold == 0 {
 		return
 	}
-	a.page.set(func(s *status.Status) { s.SSH.Refused = all })
+	a.voice.Page(func(s *status.Status) { s.SSH.Refused = all })
 	if untold > 1 {
-		a.say("ssh", "%d log-ins were refused, one of them from %s: %s", untold, e.From, e.Why)
+		a.voice.Say("ssh", "%d log-ins were refused, one of them from %s: %s", untold, e.From, e.Why)
 	} else {
-		a.say("ssh", "a log-in from %s was refused: %s", e.From, e.Why)
+		a.voice.Say("ssh", "a log-in from %s was refused: %s", e.From, e.Why)
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 	"grove/firstboot/space"
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
+	"grove/firstboot/voice"
 	"grove/internal/host"
 	"grove/internal/mongoconf"
 	"grove/internal/spec"
@@ -56,7 +57,7 @@ type Agent struct {
 
 	image    spec.Node
 	medium   disk.Medium
-	page     page
+	voice    *voice.Voice
 	naming   naming
 	settled  settled
 	lending  *lend.Lending
@@ -103,7 +104,7 @@ func (a *Agent) Run() error {
 	select {
 	case <-leave:
 		cancel()
-		a.say("agent", "leaves; mongod runs on")
+		a.voice.Say("agent", "leaves; mongod runs on")
 		return nil
 	case <-stop:
 		cancel()
@@ -115,7 +116,7 @@ func (a *Agent) Run() error {
 // begin learns what this node is, and what an agent before this one has counted.
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
-	a.page = page{agent: a}
+	a.voice = &voice.Voice{Machine: a.Machine, Root: a.Root, Console: a.Console}
 	a.settled.known, a.door.stated, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a.openWall(before.Mongod.Port)
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
@@ -124,24 +125,24 @@ func (a *Agent) begin() error {
 		err = json.Unmarshal(data, &a.image)
 	}
 	if err != nil {
-		a.page.problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
+		a.voice.Problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
 	}
-	a.page.set(func(s *status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		*s = status.Status{Image: a.image.Image, Board: a.image.Board, Phase: "starting", Node: before.Node, NodeFrom: before.NodeFrom}
-		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
-		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
+		s.Agent = status.Agent{PID: os.Getpid(), Started: a.voice.Uptime()}
+		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.voice.Uptime()}
 		if before.Agent.PID != 0 {
 			s.Storage, s.Clock, s.Tuning = before.Storage, before.Clock, before.Tuning
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})
 	a.openClock()
-	a.lending = &lend.Lending{Root: a.Root, Uptime: a.uptime, SetMTU: a.Links.SetMTU, Node: tongue{a, "network"}}
+	a.lending = &lend.Lending{Root: a.Root, Uptime: a.voice.Uptime, SetMTU: a.Links.SetMTU, Node: a.voice.On("network")}
 	a.lending.Open()
 	a.openTuner()
 	a.openFigures()
 	if err := writeUsers(a.Root); err != nil {
-		a.page.problem("users", err.Error())
+		a.voice.Problem("users", err.Error())
 	}
 	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
 }
@@ -157,19 +158,10 @@ func (a *Agent) findMedium() (done <-chan struct{}) {
 			err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
 		}
 		if err != nil {
-			a.page.problem("medium", err.Error())
-			a.say("state", "%v", err)
+			a.voice.Problem("medium", err.Error())
+			a.voice.Say("state", "%v", err)
 		}
 		a.medium = m
 	}()
 	return looked
-}
-
-func (a *Agent) uptime() float64 {
-	return float64(a.Machine.Uptime().Milliseconds()) / 1000
-}
-
-// say puts one line on the console.
-func (a *Agent) say(topic, format string, values ...any) {
-	fmt.Fprintln(a.Console, spec.Line{Uptime: a.Machine.Uptime().Seconds(), Topic: topic, Text: fmt.Sprintf(format, values...)})
 }

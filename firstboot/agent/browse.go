@@ -19,20 +19,20 @@ func (a *Agent) browse(ctx context.Context) {
 	if !known || !s.Status.Browse {
 		return
 	}
-	c := browse.Config{Node: func() string { return a.page.read().Node }, Mongod: func() int { return a.page.read().Mongod.Port }}
+	c := browse.Config{Node: func() string { return a.voice.Status().Node }, Mongod: func() int { return a.voice.Status().Mongod.Port }}
 	for {
 		err := browse.Serve(ctx, settings.BrowsePort, c, func(address string) {
-			a.page.problem("browse", "")
-			a.page.set(func(p *status.Status) { p.Browse = address })
+			a.voice.Problem("browse", "")
+			a.voice.Page(func(p *status.Status) { p.Browse = address })
 			_, port, _ := strings.Cut(address, ":")
-			a.say("browse", "mongod's users see the data on http://localhost:%s, reached by ssh -L %s:%s root@NODE", port, port, address)
+			a.voice.Say("browse", "mongod's users see the data on http://localhost:%s, reached by ssh -L %s:%s root@NODE", port, port, address)
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		a.page.set(func(p *status.Status) { p.Browse = "" })
-		if a.page.problem("browse", "the page for the data: "+err.Error()) {
-			a.say("browse", "the page for the data: %v; it is tried again", err)
+		a.voice.Page(func(p *status.Status) { p.Browse = "" })
+		if a.voice.Problem("browse", "the page for the data: "+err.Error()) {
+			a.voice.Say("browse", "the page for the data: %v; it is tried again", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -45,8 +45,8 @@ func (a *Agent) connect(ctx context.Context) {
 func (a *Agent) network(ctx context.Context, n spec.Network) {
 	err := network.Run(ctx, network.Config{Network: n, MTU: a.lending.Of, Links: a.Links, NewClient: a.NewClient, Tell: a.tellNetwork})
 	if ctx.Err() == nil {
-		a.page.problem("network", fmt.Sprint(err))
-		a.say("network", "%v", err)
+		a.voice.Problem("network", fmt.Sprint(err))
+		a.voice.Say("network", "%v", err)
 	}
 }
 
@@ -54,31 +54,31 @@ func (a *Agent) tellNetwork(e network.Event) {
 	about := "network " + e.Link
 	switch e.Kind {
 	case network.Up:
-		a.page.problem(about+" carrier", "")
+		a.voice.Problem(about+" carrier", "")
 		a.rename(func(n *naming) {
 			if n.mac == nil {
 				n.mac = e.MAC
 			}
 		})
-		a.say("network", "%s is up, %s", e.Link, e.MAC)
+		a.voice.Say("network", "%s is up, %s", e.Link, e.MAC)
 	case network.Down:
-		a.page.problem(about+" carrier", "the carrier is lost")
-		a.say("network", "%s is down", e.Link)
+		a.voice.Problem(about+" carrier", "the carrier is lost")
+		a.voice.Say("network", "%s is down", e.Link)
 	case network.Leased:
-		a.page.problem(about, "")
+		a.voice.Problem(about, "")
 		a.rename(func(n *naming) { n.leases = append(without(n.leases, e.Link), held{e.Link, e.Lease}) })
-		a.say("network", "%s has %s by %s%s", e.Link, e.Lease.Address, by(e.Lease), router(e.Lease))
+		a.voice.Say("network", "%s has %s by %s%s", e.Link, e.Lease.Address, by(e.Lease), router(e.Lease))
 	case network.Lost:
-		a.page.problem(about, "no address: "+e.Why)
+		a.voice.Problem(about, "no address: "+e.Why)
 		a.rename(func(n *naming) { n.leases = without(n.leases, e.Link) })
-		a.say("network", "%s has no address any more: %s", e.Link, e.Why)
+		a.voice.Say("network", "%s has no address any more: %s", e.Link, e.Why)
 	case network.Failed:
-		if a.page.problem(about, "no address: "+e.Why) {
-			a.say("network", "%s: %s; it is tried again", e.Link, e.Why)
+		if a.voice.Problem(about, "no address: "+e.Why) {
+			a.voice.Say("network", "%s: %s; it is tried again", e.Link, e.Why)
 		}
 	case network.Trouble:
-		if a.page.problem(about+" "+e.About, e.Why) && e.Why != "" {
-			a.say("network", "%s: %s", e.Link, e.Why)
+		if a.voice.Problem(about+" "+e.About, e.Why) && e.Why != "" {
+			a.voice.Say("network", "%s: %s", e.Link, e.Why)
 		}
 	}
 	a.showLink(e)
@@ -113,7 +113,7 @@ func (a *Agent) showLink(e network.Event) {
 	if e.MAC == nil {
 		return // none that is there
 	}
-	a.page.set(func(s *status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		links := slices.Clone(s.Network.Links)
 		at := slices.IndexFunc(links, func(l status.Link) bool { return l.Name == e.Link })
 		if at < 0 {

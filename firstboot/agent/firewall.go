@@ -115,12 +115,12 @@ func (a *Agent) tellWall(t firewall.Table, err error) {
 		}
 		said = fault
 	}
-	a.page.problem("firewall", fault)
-	a.page.set(func(s *status.Status) {
+	a.voice.Problem("firewall", fault)
+	a.voice.Page(func(s *status.Status) {
 		s.Firewall = status.Firewall{State: state, Cluster: texts(t.Cluster), Operator: texts(t.Operator), Rules: w.loaded}
 	})
 	if said != w.said {
-		a.say("firewall", "%s", said)
+		a.voice.Say("firewall", "%s", said)
 	}
 	w.said = said
 }

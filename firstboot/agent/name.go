@@ -47,13 +47,13 @@ const dhcpMay = 20 * time.Second
 func (a *Agent) takeName(ctx context.Context) {
 	found, err := node.Look(a.Machine, a.Root, a.medium, a.cloud(ctx))
 	if err != nil {
-		a.page.problem("node", err.Error())
-		a.say("node", "%v", err)
+		a.voice.Problem("node", err.Error())
+		a.voice.Say("node", "%v", err)
 	}
 	if len(found.Faults) > 0 {
 		sentence := "node.yaml is refused: " + strings.ReplaceAll(found.Faults.Error(), "\n", "; ")
-		a.page.problem("node", sentence)
-		a.say("node", "%s", sentence)
+		a.voice.Problem("node", sentence)
+		a.voice.Say("node", "%s", sentence)
 	}
 	a.settle(found)
 	a.rename(func(n *naming) { n.found, n.looked, n.network = found, true, a.settled.value.Network })
@@ -83,13 +83,13 @@ func (a *Agent) rename(change func(*naming)) {
 	if known && name != n.node {
 		n.node = name
 		a.problemIf("hostname", a.Machine.SetHostname(name))
-		a.say("node", "%s, by %s", name, from)
+		a.voice.Say("node", "%s, by %s", name, from)
 		if n.first == "" {
 			n.first, n.given = name, n.found.Personal.Hostname != ""
 			close(n.known)
 		}
 	}
-	a.page.set(func(s *status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		dns, search := n.resolvers()
 		s.Network.DNS, s.Network.Search = words(dns), search
 		if s.Addresses = addresses; known {
@@ -123,8 +123,8 @@ func (a *Agent) problemIf(about string, err error) {
 	if err != nil {
 		sentence = err.Error()
 	}
-	if a.page.problem(about, sentence) && err != nil {
-		a.say("node", "%v", err)
+	if a.voice.Problem(about, sentence) && err != nil {
+		a.voice.Say("node", "%v", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (a *Agent) address() string {
 	if len(a.naming.leases) > 0 {
 		ip = a.naming.main().lease.Address.Addr()
 	}
-	return netip.AddrPortFrom(ip, uint16(a.page.read().Mongod.Port)).String()
+	return netip.AddrPortFrom(ip, uint16(a.voice.Status().Mongod.Port)).String()
 }
 
 // writeUsers makes the two users that there are known by name.

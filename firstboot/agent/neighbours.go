@@ -50,8 +50,8 @@ func (a *Agent) tellNeighbours(ctx context.Context, s neighbours.Self) (wrong bo
 		return false
 	}
 	for about, sentence := range map[string]string{"hostname": name, "mtu": mtu} {
-		if a.page.problem("neighbours "+about, sentence) && sentence != "" {
-			a.say("network", "%s", sentence)
+		if a.voice.Problem("neighbours "+about, sentence) && sentence != "" {
+			a.voice.Say("network", "%s", sentence)
 		}
 		wrong = wrong || sentence != ""
 	}

@@ -15,8 +15,8 @@ func (a *Agent) push(ctx context.Context) {
 	}
 	to := hostOf(s.Metrics.Push)
 	p, err := push.New(push.Config{URL: s.Metrics.Push, Proxy: s.Metrics.Proxy, Gather: a.figures, Now: a.Machine.Now, Tell: func(e push.Event) { a.tellPush(to, e) },
-		Labels: func() map[string]string { return map[string]string{"job": "grove", "instance": a.page.copy().Node} },
-		Ready:  func() bool { now := a.page.copy(); return now.Node != "" && !now.Clock.Guessed }})
+		Labels: func() map[string]string { return map[string]string{"job": "grove", "instance": a.voice.Copy().Node} },
+		Ready:  func() bool { now := a.voice.Copy(); return now.Node != "" && !now.Clock.Guessed }})
 	if err != nil {
 		a.problemIf("metrics", err)
 		return
@@ -37,16 +37,16 @@ func hostOf(address string) string {
 func (a *Agent) tellPush(to string, e push.Event) {
 	switch e.Kind {
 	case push.Taken:
-		a.page.problem("metrics", "")
-		a.say("metrics", "%s takes them, each minute", to)
+		a.voice.Problem("metrics", "")
+		a.voice.Say("metrics", "%s takes them, each minute", to)
 	case push.Failing:
-		a.page.problem("metrics", "to "+to+": "+e.Why+"; they wait, and it is tried again")
-		a.say("metrics", "to %s: %s; they wait, and it is tried again", to, e.Why)
+		a.voice.Problem("metrics", "to "+to+": "+e.Why+"; they wait, and it is tried again")
+		a.voice.Say("metrics", "to %s: %s; they wait, and it is tried again", to, e.Why)
 	case push.Refused:
-		a.page.problem("metrics", to+" refuses them: "+e.Why+"; what is refused is lost")
-		a.say("metrics", "%s refuses them: %s; what is refused is lost", to, e.Why)
+		a.voice.Problem("metrics", to+" refuses them: "+e.Why+"; what is refused is lost")
+		a.voice.Say("metrics", "%s refuses them: %s; what is refused is lost", to, e.Why)
 	case push.Overflow:
-		a.say("metrics", "there is no more room for those that wait for %s; the oldest are lost", to)
+		a.voice.Say("metrics", "there is no more room for those that wait for %s; the oldest are lost", to)
 	}
 }
 

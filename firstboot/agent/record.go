@@ -16,7 +16,7 @@ func (a *Agent) record(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	r := recorder.New(recorder.Config{Root: a.Root, State: a.door.state, Now: a.Machine.Now, Uptime: a.uptime, Node: tongue{a, "recorder"}})
+	r := recorder.New(recorder.Config{Root: a.Root, State: a.door.state, Now: a.Machine.Now, Uptime: a.voice.Uptime, Node: a.voice.On("recorder")})
 	a.recorder.Store(r)
 	r.Keep(ctx)
 }

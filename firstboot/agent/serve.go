@@ -33,8 +33,8 @@ func (a *Agent) serve(ctx context.Context) {
 		a.refuse("state", err)
 		return
 	case err != nil:
-		a.page.problem("state", err.Error())
-		a.say("state", "%v; nothing new is made on the data disks", err)
+		a.voice.Problem("state", err.Error())
+		a.voice.Say("state", "%v; nothing new is made on the data disks", err)
 	}
 	if !a.tune(ctx) || a.provide(ctx, err == nil) != nil {
 		return // with ctx
@@ -71,9 +71,9 @@ func (a *Agent) runs(d host.Daemon) bool { return len(a.Machine.Find(d.Path, d.A
 
 func (a *Agent) refuse(about string, err error) {
 	sentence := strings.ReplaceAll(err.Error(), "\n", ": ") + "; mongod is not started"
-	a.page.set(func(s *status.Status) { s.Phase = "degraded" })
-	a.page.problem(about, sentence)
-	a.say(about, "%s", sentence)
+	a.voice.Page(func(s *status.Status) { s.Phase = "degraded" })
+	a.voice.Problem(about, sentence)
+	a.voice.Say(about, "%s", sentence)
 }
 
 const stateFolder = "/state"
@@ -87,18 +87,18 @@ func (a *Agent) mountState() error {
 		return err
 	}
 	for _, did := range m.Did {
-		a.say("state", "%s", did)
+		a.voice.Say("state", "%s", did)
 	}
 	if len(m.Problems) > 0 {
-		a.page.problem("state", strings.Join(m.Problems, "; "))
-		a.say("state", "%s", strings.Join(m.Problems, "; "))
+		a.voice.Problem("state", strings.Join(m.Problems, "; "))
+		a.voice.Say("state", "%s", strings.Join(m.Problems, "; "))
 	}
 	total, free, err := a.Machine.Space(a.Root + stateFolder)
 	if err != nil {
 		return err
 	}
-	a.page.set(func(s *status.Status) { s.State = status.State{Device: m.Dev, Size: int64(total), Free: int64(free)} })
-	a.say("state", "%s on %s, %s, %s free", m.Dev, stateFolder, total.Short(), free.Short())
+	a.voice.Page(func(s *status.Status) { s.State = status.State{Device: m.Dev, Size: int64(total), Free: int64(free)} })
+	a.voice.Say("state", "%s on %s, %s, %s free", m.Dev, stateFolder, total.Short(), free.Short())
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (a *Agent) configure(ctx context.Context) (mongoconf.Config, error) {
 	if err != nil {
 		return conf, err
 	}
-	a.page.set(func(s *status.Status) { s.Mongod.Port = conf.Port })
+	a.voice.Page(func(s *status.Status) { s.Mongod.Port = conf.Port })
 	return conf, status.Replace(a.Root+mongod.Conf, conf.Text)
 }
 
@@ -150,54 +150,54 @@ func (a *Agent) tellMongod(e supervise.Event) {
 	case supervise.Started, supervise.Found:
 		_ = status.Replace(a.Root+mongod.PID, []byte(strconv.Itoa(e.PID)+"\n"))
 		a.mongodIs("starting", e.PID, "starting")
-		a.say("mongod", "%s %s, pid %d", version, e.Kind, e.PID)
+		a.voice.Say("mongod", "%s %s, pid %d", version, e.Kind, e.PID)
 		a.site.Served()
 		a.tuner.Runs(e.PID)
 	case supervise.Ready:
-		a.page.problem("mongod", "")
-		a.page.set(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })
+		a.voice.Problem("mongod", "")
+		a.voice.Page(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })
 		a.mongodIs("ready", e.PID, "serving")
-		a.say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
-		a.tuner.Serves(a.page.read().Mongod.Port)
+		a.voice.Say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
+		a.tuner.Serves(a.voice.Status().Mongod.Port)
 		a.first.Do(func() { close(a.answered) })
 	case supervise.Late:
-		a.page.problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, a.places.Log))
-		a.say("mongod", "%s, pid %d, has not answered for %s; it is waited for", version, e.PID, e.Took)
+		a.voice.Problem("mongod", fmt.Sprintf("has not answered for %s; see %s", e.Took, a.places.Log))
+		a.voice.Say("mongod", "%s, pid %d, has not answered for %s; it is waited for", version, e.PID, e.Took)
 	case supervise.Ended:
 		_ = os.Remove(a.Root + mongod.PID)
 		a.mongodIs("waiting", 0, "waiting")
 		a.tuner.Runs(0)
-		a.page.set(func(s *status.Status) { s.Mongod.LastExit, s.Mongod.Restarts = e.How, s.Mongod.Restarts+1 })
-		a.page.problem("mongod", fmt.Sprintf("ended: %s", e.How))
-		a.say("mongod", "%s, pid %d, ended: %s; starts again in %s; it said last: %s", version, e.PID, e.How, e.Wait, e.Said)
+		a.voice.Page(func(s *status.Status) { s.Mongod.LastExit, s.Mongod.Restarts = e.How, s.Mongod.Restarts+1 })
+		a.voice.Problem("mongod", fmt.Sprintf("ended: %s", e.How))
+		a.voice.Say("mongod", "%s, pid %d, ended: %s; starts again in %s; it said last: %s", version, e.PID, e.How, e.Wait, e.Said)
 	case supervise.Failed:
 		a.mongodIs("waiting", 0, "degraded")
-		a.page.problem("mongod", e.How)
-		a.say("mongod", "%s; next attempt in %s", e.How, e.Wait)
+		a.voice.Problem("mongod", e.How)
+		a.voice.Say("mongod", "%s; next attempt in %s", e.How, e.Wait)
 	}
 }
 
 func (a *Agent) mongodIs(state string, pid int, phase string) {
-	a.page.set(func(s *status.Status) {
-		s.Mongod.State, s.Mongod.PID, s.Mongod.Since, s.Phase = state, pid, a.uptime(), phase
+	a.voice.Page(func(s *status.Status) {
+		s.Mongod.State, s.Mongod.PID, s.Mongod.Since, s.Phase = state, pid, a.voice.Uptime(), phase
 	})
 }
 
 // stopMongod is the agent's last act when the node goes down.
 func (a *Agent) stopMongod() error {
-	now := a.page.read()
+	now := a.voice.Status()
 	if now.Mongod.PID == 0 {
-		a.say("stop", "no mongod runs")
+		a.voice.Say("stop", "no mongod runs")
 		return nil
 	}
 	a.mongodIs("stopping", now.Mongod.PID, "stopping")
-	a.say("stop", "mongod, pid %d, is told to end; it has %s", now.Mongod.PID, mongodStops)
+	a.voice.Say("stop", "mongod, pid %d, is told to end; it has %s", now.Mongod.PID, mongodStops)
 	begin := a.Machine.Uptime()
 	how, err := supervise.Stop(context.Background(), a.Machine, a.mongod(now.Mongod.Port), mongodStops)
 	if err != nil {
 		return fmt.Errorf("stop mongod: %w", err)
 	}
 	a.mongodIs("stopped", 0, "stopping")
-	a.say("stop", "mongod ended after %.1f s: %s", (a.Machine.Uptime() - begin).Seconds(), how)
+	a.voice.Say("stop", "mongod ended after %.1f s: %s", (a.Machine.Uptime() - begin).Seconds(), how)
 	return nil
 }

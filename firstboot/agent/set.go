@@ -71,7 +71,7 @@ func (a *Agent) join(ctx context.Context, port int) {
 	site := replset.Site{
 		Set: s, Self: name, Port: port, Local: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Open: open, Secrets: a.settled.secrets,
 		Foreign: func() bool { return replset.Foreign(a.Root + a.places.Data) }, Own: a.ownAddresses,
-		Path: func() string { return a.page.about("neighbours mtu") }, Uptime: a.uptime, Node: tongue{a, "set"},
+		Path: func() string { return a.voice.Wrong("neighbours mtu") }, Uptime: a.voice.Uptime, Node: a.voice.On("set"),
 	}
 	if a.door.state {
 		site.File = a.Root + replset.File
@@ -88,7 +88,7 @@ func (a *Agent) ownAddresses() (all []netip.Addr) {
 
 // login is the agent's own at mongod, once it can be used. An arbiter has no users, and gives its counters to nobody.
 func (a *Agent) login() mongod.Login {
-	if set := a.page.read().Set; !set.Users || set.Role == "arbiter" || a.settled.secrets.Key == "" || mongoconf.Open(a.image.Mongod.Config) {
+	if set := a.voice.Status().Set; !set.Users || set.Role == "arbiter" || a.settled.secrets.Key == "" || mongoconf.Open(a.image.Mongod.Config) {
 		return mongod.Login{}
 	}
 	as := user.Agent(a.settled.secrets.Key)

@@ -10,7 +10,7 @@ import (
 const amazon = "169.254.169.123"
 
 func (a *Agent) openClock() {
-	a.clock = &clock.Site{Machine: a.Machine, Root: a.Root, Image: time.Unix(a.image.Time, 0), Ask: a.Wire.Time, Node: tongue{a, "clock"}}
+	a.clock = &clock.Site{Machine: a.Machine, Root: a.Root, Image: time.Unix(a.image.Time, 0), Ask: a.Wire.Time, Node: a.voice.On("clock")}
 	a.clock.Open()
 }
 

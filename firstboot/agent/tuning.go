@@ -16,7 +16,7 @@ import (
 )
 
 func (a *Agent) openTuner() {
-	a.tuner = &tuner.Site{Root: a.Root, Image: a.image, Arch: arch(), Node: tongue{a, "tuning"}, Warnings: a.Warnings}
+	a.tuner = &tuner.Site{Root: a.Root, Image: a.image, Arch: arch(), Node: a.voice.On("tuning"), Warnings: a.Warnings}
 	a.tuner.Open()
 }
 
