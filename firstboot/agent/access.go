@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"grove/firstboot/firewall"
 	"grove/firstboot/node"
 	"grove/firstboot/sshd"
 	"grove/firstboot/status"
@@ -68,7 +67,7 @@ func (a *Agent) access(ctx context.Context) {
 		a.sshFault(err)
 		return
 	}
-	_ = a.letIn(func(w *firewall.Wanted) { w.SSH = sshPort }) // what is wrong was said; the rules of before let nobody in
+	a.wall.SSH(sshPort)
 	a.voice.Page(func(s *status.Status) { s.SSH.State, s.SSH.Port = "open", sshPort })
 	a.voice.Say("ssh", "root may log in at port %d with %s; host key %s", sshPort, keyNames(a.opens()), ssh.FingerprintSHA256(server.HostKey.PublicKey()))
 	defer a.door.quiet()
@@ -175,7 +174,7 @@ func (a *Agent) server(ctx context.Context) (s *sshd.Server, ok bool) {
 	case <-ctx.Done():
 		return nil, false
 	}
-	if !a.guarded(ctx) {
+	if !a.wall.Stands(ctx) {
 		return nil, false
 	}
 	key, kept, err := a.hostKey()

@@ -34,6 +34,7 @@ import (
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
 	"grove/firstboot/voice"
+	"grove/firstboot/wall"
 	"grove/internal/host"
 	"grove/internal/mongoconf"
 	"grove/internal/spec"
@@ -62,7 +63,7 @@ type Agent struct {
 	settled  settled
 	lending  *lend.Lending
 	clock    *clock.Site
-	wall     wall
+	wall     *wall.Site
 	door     door
 	tuner    *tuner.Site
 	places   mongoconf.Places
@@ -88,7 +89,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight, a.record, a.push} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.access, a.browse, a.sight, a.record, a.push} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
@@ -118,7 +119,8 @@ func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.voice = &voice.Voice{Machine: a.Machine, Root: a.Root, Console: a.Console}
 	a.settled.known, a.door.stated, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	a.openWall(before.Mongod.Port)
+	a.wall = &wall.Site{Machine: a.Machine, Root: a.Root, Filter: a.Filter, Addresses: a.Addresses, Node: a.voice.On("firewall")}
+	a.wall.Open(before.Mongod.Port)
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {

@@ -82,7 +82,7 @@ func (a *Agent) tellNetwork(e network.Event) {
 		}
 	}
 	a.showLink(e)
-	a.moved()
+	a.wall.Moved()
 }
 
 func by(l network.Lease) string {

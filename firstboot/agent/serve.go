@@ -57,9 +57,9 @@ func (a *Agent) serve(ctx context.Context) {
 	}
 	service := a.mongod(conf.Port)
 	if a.runs(service.Daemon) {
-		keeping.Go(func() { a.letMongodIn(ctx, conf.Port) }) // the rules of before still stand, with its port
+		keeping.Go(func() { _ = a.wall.Mongod(ctx, conf.Port) }) // the rules of before still stand, with its port
 	} else {
-		a.letMongodIn(ctx, conf.Port)
+		_ = a.wall.Mongod(ctx, conf.Port)
 	}
 	a.clock.Await(ctx, service.Daemon)
 	keeping.Go(func() { a.join(ctx, conf.Port) })

@@ -31,3 +31,10 @@ func (a *Agent) settings(ctx context.Context) (spec.Settings, bool) {
 		return spec.Settings{}, false
 	}
 }
+
+// raise has the firewall's rules as soon as the settings are known.
+func (a *Agent) raise(ctx context.Context) {
+	if s, known := a.settings(ctx); known {
+		a.wall.Raise(ctx, s)
+	}
+}

@@ -26,7 +26,7 @@ func (a *Agent) sight(ctx context.Context) {
 		a.voice.Say("page", "the settings have no status page")
 		return
 	}
-	if !a.guarded(ctx) {
+	if !a.wall.Stands(ctx) {
 		return
 	}
 	for ctx.Err() == nil {
