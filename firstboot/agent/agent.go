@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.mongodb.org/mongo-driver/bson"
 
+	"grove/firstboot/access"
 	"grove/firstboot/clock"
 	"grove/firstboot/disk"
 	"grove/firstboot/firewall"
@@ -64,7 +65,8 @@ type Agent struct {
 	lending  *lend.Lending
 	clock    *clock.Site
 	wall     *wall.Site
-	door     door
+	access   *access.Site
+	state    state
 	tuner    *tuner.Site
 	places   mongoconf.Places
 	site     *provision.Site
@@ -89,7 +91,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.access, a.browse, a.sight, a.record, a.push} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.letIn, a.browse, a.sight, a.record, a.push} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
@@ -118,7 +120,7 @@ func (a *Agent) Run() error {
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.voice = &voice.Voice{Machine: a.Machine, Root: a.Root, Console: a.Console}
-	a.settled.known, a.door.stated, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	a.settled.known, a.state.tried, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a.wall = &wall.Site{Machine: a.Machine, Root: a.Root, Filter: a.Filter, Addresses: a.Addresses, Node: a.voice.On("firewall")}
 	a.wall.Open(before.Mongod.Port)
 	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
@@ -141,6 +143,7 @@ func (a *Agent) begin() error {
 	a.openClock()
 	a.lending = &lend.Lending{Root: a.Root, Uptime: a.voice.Uptime, SetMTU: a.Links.SetMTU, Node: a.voice.On("network")}
 	a.lending.Open()
+	a.openAccess()
 	a.openTuner()
 	a.openFigures()
 	if err := writeUsers(a.Root); err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"grove/firstboot/node"
@@ -43,4 +44,14 @@ func (a *Agent) online(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// instanceKey is what the cloud has for who logs in.
+func (a *Agent) instanceKey(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cloudMay)
+	defer cancel()
+	if err := a.online(ctx); err != nil {
+		return nil, fmt.Errorf("no address within %s", cloudMay)
+	}
+	return node.PublicKey(ctx, a.Wire.Metadata)
 }

@@ -11,12 +11,11 @@ import (
 
 // record keeps samples of what the node is busy with, on the state partition if there is one.
 func (a *Agent) record(ctx context.Context) {
-	select {
-	case <-a.door.stated:
-	case <-ctx.Done():
+	mounted, known := a.hasState(ctx)
+	if !known {
 		return
 	}
-	r := recorder.New(recorder.Config{Root: a.Root, State: a.door.state, Now: a.Machine.Now, Uptime: a.voice.Uptime, Node: a.voice.On("recorder")})
+	r := recorder.New(recorder.Config{Root: a.Root, State: mounted, Now: a.Machine.Now, Uptime: a.voice.Uptime, Node: a.voice.On("recorder")})
 	a.recorder.Store(r)
 	r.Keep(ctx)
 }

@@ -73,7 +73,7 @@ func (a *Agent) join(ctx context.Context, port int) {
 		Foreign: func() bool { return replset.Foreign(a.Root + a.places.Data) }, Own: a.ownAddresses,
 		Path: func() string { return a.voice.Wrong("neighbours mtu") }, Uptime: a.voice.Uptime, Node: a.voice.On("set"),
 	}
-	if a.door.state {
+	if a.state.mounted {
 		site.File = a.Root + replset.File
 	}
 	site.Run(ctx)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"grove/firstboot/access"
 	"grove/firstboot/node"
 	"grove/internal/spec"
 )
@@ -36,5 +37,41 @@ func (a *Agent) settings(ctx context.Context) (spec.Settings, bool) {
 func (a *Agent) raise(ctx context.Context) {
 	if s, known := a.settings(ctx); known {
 		a.wall.Raise(ctx, s)
+	}
+}
+
+// state is the state partition, as parts wait for it that keep something there.
+type state struct {
+	tried   chan struct{} // closed when it was tried to mount it
+	mounted bool          // it is; it does not change after that
+}
+
+// stateIs is called once.
+func (a *Agent) stateIs(mounted bool) {
+	a.state.mounted = mounted
+	close(a.state.tried)
+}
+
+// hasState waits until it was tried to mount the state. Not known means that ctx has ended before.
+func (a *Agent) hasState(ctx context.Context) (mounted, known bool) {
+	select {
+	case <-a.state.tried:
+		return a.state.mounted, true
+	case <-ctx.Done():
+		return false, false
+	}
+}
+
+func (a *Agent) openAccess() {
+	a.access = &access.Site{Machine: a.Machine, Root: a.Root, Listen: a.Listen, State: a.hasState, Wall: a.wall, Node: a.voice.On("ssh")}
+	if a.naming.ec2 {
+		a.access.Instance = a.instanceKey
+	}
+}
+
+// letIn opens the node to those whose keys the settings name.
+func (a *Agent) letIn(ctx context.Context) {
+	if s, known := a.settings(ctx); known {
+		a.access.Open(ctx, s.SSH)
 	}
 }

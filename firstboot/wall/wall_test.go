@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,8 @@ import (
 // bench is a node whose kernel keeps the rules that it is given.
 type bench struct {
 	Site
+
+	lock    sync.Mutex // of what follows
 	broken  error
 	tables  []string
 	has     []netip.Prefix
@@ -35,6 +38,8 @@ func newWall(t *testing.T, mongod int) *bench {
 	machine, root := &host.FakeMachine{}, t.TempDir()
 	v := &voice.Voice{Machine: machine, Root: root, Console: &n.console}
 	n.Site = Site{Machine: machine, Root: root, Addresses: func() []netip.Prefix { return n.has }, Node: v.On("firewall"), Filter: func(_ context.Context, t firewall.Table) error {
+		n.lock.Lock()
+		defer n.lock.Unlock()
 		if n.broken == nil {
 			n.tables = append(n.tables, t.String())
 		}
@@ -152,7 +157,9 @@ func TestWallThatFailsIsTriedAgain(t *testing.T) {
 		if s := n.status(); s.Firewall.State != "failed" || len(s.Problems) != 1 || s.Problems[0] != "firewall: "+fault || strings.Count(n.console.String(), fault) != 1 {
 			t.Errorf("got %s, %q; the console has\n%s", s.Firewall.State, s.Problems, n.console.String())
 		}
+		n.lock.Lock()
 		n.broken = nil
+		n.lock.Unlock()
 		if !n.Stands(t.Context()) {
 			t.Error("it does not stand")
 		}
