@@ -27,7 +27,7 @@ import (
 	"grove/firstboot/firewall"
 	"grove/firstboot/lend"
 	"grove/firstboot/network"
-	"grove/firstboot/node"
+	"grove/firstboot/presence"
 	"grove/firstboot/provision"
 	"grove/firstboot/push"
 	"grove/firstboot/recorder"
@@ -60,7 +60,7 @@ type Agent struct {
 	image    spec.Node
 	medium   disk.Medium
 	voice    *voice.Voice
-	naming   naming
+	presence *presence.Site
 	settled  settled
 	lending  *lend.Lending
 	clock    *clock.Site
@@ -95,7 +95,7 @@ func (a *Agent) Run() error {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
-	for _, part := range []func(context.Context){a.serve, a.takeName} {
+	for _, part := range []func(context.Context){a.serve, a.readNode} {
 		parts.Go(func() {
 			select {
 			case <-found:
@@ -123,7 +123,6 @@ func (a *Agent) begin() error {
 	a.settled.known, a.state.tried, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	a.wall = &wall.Site{Machine: a.Machine, Root: a.Root, Filter: a.Filter, Addresses: a.Addresses, Node: a.voice.On("firewall")}
 	a.wall.Open(before.Mongod.Port)
-	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)
@@ -143,6 +142,7 @@ func (a *Agent) begin() error {
 	a.openClock()
 	a.lending = &lend.Lending{Root: a.Root, Uptime: a.voice.Uptime, SetMTU: a.Links.SetMTU, Node: a.voice.On("network")}
 	a.lending.Open()
+	a.openPresence()
 	a.openAccess()
 	a.openTuner()
 	a.openFigures()

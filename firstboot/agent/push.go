@@ -18,7 +18,9 @@ func (a *Agent) push(ctx context.Context) {
 		Labels: func() map[string]string { return map[string]string{"job": "grove", "instance": a.voice.Copy().Node} },
 		Ready:  func() bool { now := a.voice.Copy(); return now.Node != "" && !now.Clock.Guessed }})
 	if err != nil {
-		a.problemIf("metrics", err)
+		if a.voice.Problem("metrics", err.Error()) {
+			a.voice.Say("node", "%v", err)
+		}
 		return
 	}
 	a.pusher.Store(p)

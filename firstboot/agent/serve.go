@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -157,7 +158,7 @@ func (a *Agent) tellMongod(e supervise.Event) {
 		a.voice.Problem("mongod", "")
 		a.voice.Page(func(s *status.Status) { s.Mongod.ReadyAfterS = float64(e.Took.Milliseconds()) / 1000 })
 		a.mongodIs("ready", e.PID, "serving")
-		a.voice.Say("mongod", "%s answers on %s, pid %d", version, a.address(), e.PID)
+		a.voice.Say("mongod", "%s answers on %s, pid %d", version, netip.AddrPortFrom(a.presence.Address(), uint16(a.voice.Status().Mongod.Port)), e.PID)
 		a.tuner.Serves(a.voice.Status().Mongod.Port)
 		a.first.Do(func() { close(a.answered) })
 	case supervise.Late:

@@ -64,8 +64,8 @@ func (a *Agent) hasState(ctx context.Context) (mounted, known bool) {
 
 func (a *Agent) openAccess() {
 	a.access = &access.Site{Machine: a.Machine, Root: a.Root, Listen: a.Listen, State: a.hasState, Wall: a.wall, Node: a.voice.On("ssh")}
-	if a.naming.ec2 {
-		a.access.Instance = a.instanceKey
+	if a.presence.EC2 {
+		a.access.Instance = a.presence.Keys
 	}
 }
 

@@ -15,7 +15,7 @@ type disks struct {
 
 func (d disks) Problem(about, sentence string) { d.Tongue.Problem(about, sentence) }
 
-func (d disks) Name() (name string, given bool) { return d.agent.firstName() }
+func (d disks) Name() (name string, given bool) { return d.agent.presence.First() }
 
 // provide has the data disks ready, if the image asks for any. It ends without them only with ctx.
 func (a *Agent) provide(ctx context.Context, state bool) error {
@@ -24,6 +24,6 @@ func (a *Agent) provide(ctx context.Context, state bool) error {
 	if a.image.Storage == nil {
 		return nil
 	}
-	a.named(ctx)
+	a.presence.Named(ctx)
 	return a.site.Bring(ctx)
 }

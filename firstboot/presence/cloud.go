@@ -1,4 +1,4 @@
-package agent
+package presence
 
 import (
 	"context"
@@ -12,29 +12,29 @@ import (
 // cloudMay is how long the network may take before the instance's user data is done without.
 const cloudMay = time.Minute
 
-// cloud is where node.yaml may come from on EC2; nil elsewhere.
-func (a *Agent) cloud(ctx context.Context) func() ([]byte, error) {
-	if !a.naming.ec2 {
+// Cloud is where node.yaml may come from on EC2; nil elsewhere.
+func (s *Site) Cloud(ctx context.Context) func() ([]byte, error) {
+	if !s.EC2 {
 		return nil
 	}
 	return func() ([]byte, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, cloudMay, errors.New("no address within a minute"))
 		defer cancel()
-		if err := a.online(ctx); err != nil {
+		if err := s.online(ctx); err != nil {
 			return nil, err
 		}
-		return node.UserData(ctx, a.Wire.Metadata)
+		return node.UserData(ctx, s.Metadata)
 	}
 }
 
 // online waits for the first address.
-func (a *Agent) online(ctx context.Context) error {
+func (s *Site) online(ctx context.Context) error {
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 	for {
-		a.naming.mu.Lock()
-		on := len(a.naming.leases) > 0
-		a.naming.mu.Unlock()
+		s.naming.mu.Lock()
+		on := len(s.naming.leases) > 0
+		s.naming.mu.Unlock()
 		if on {
 			return nil
 		}
@@ -46,12 +46,12 @@ func (a *Agent) online(ctx context.Context) error {
 	}
 }
 
-// instanceKey is what the cloud has for who logs in.
-func (a *Agent) instanceKey(ctx context.Context) ([]string, error) {
+// Keys is what the cloud has for who logs in.
+func (s *Site) Keys(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cloudMay)
 	defer cancel()
-	if err := a.online(ctx); err != nil {
+	if err := s.online(ctx); err != nil {
 		return nil, fmt.Errorf("no address within %s", cloudMay)
 	}
-	return node.PublicKey(ctx, a.Wire.Metadata)
+	return node.PublicKey(ctx, s.Metadata)
 }
