@@ -15,10 +15,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.mongodb.org/mongo-driver/bson"
 
 	"grove/firstboot/access"
@@ -29,8 +27,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/presence"
 	"grove/firstboot/provision"
-	"grove/firstboot/push"
-	"grove/firstboot/recorder"
+	"grove/firstboot/sight"
 	"grove/firstboot/space"
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
@@ -72,9 +69,7 @@ type Agent struct {
 	site     *provision.Site
 	answered chan struct{} // closed when mongod has answered first
 	first    sync.Once     // to answer
-	figures  *prometheus.Registry
-	recorder atomic.Pointer[recorder.Recorder] // nil until the state was mounted
-	pusher   atomic.Pointer[push.Pusher]       // nil when nothing is sent
+	sight    *sight.Site
 	space    *space.Site
 }
 
@@ -91,7 +86,7 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.letIn, a.browse, a.sight, a.record, a.push} {
+	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.letIn, a.browse, a.show, a.record, a.push} {
 		parts.Go(func() { part(ctx) })
 	}
 	found := a.findMedium()
@@ -145,7 +140,7 @@ func (a *Agent) begin() error {
 	a.openPresence()
 	a.openAccess()
 	a.openTuner()
-	a.openFigures()
+	a.openSight()
 	if err := writeUsers(a.Root); err != nil {
 		a.voice.Problem("users", err.Error())
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 
-	"grove/firstboot/access"
 	"grove/firstboot/node"
 	"grove/internal/spec"
 )
@@ -33,13 +32,6 @@ func (a *Agent) settings(ctx context.Context) (spec.Settings, bool) {
 	}
 }
 
-// raise has the firewall's rules as soon as the settings are known.
-func (a *Agent) raise(ctx context.Context) {
-	if s, known := a.settings(ctx); known {
-		a.wall.Raise(ctx, s)
-	}
-}
-
 // state is the state partition, as parts wait for it that keep something there.
 type state struct {
 	tried   chan struct{} // closed when it was tried to mount it
@@ -59,19 +51,5 @@ func (a *Agent) hasState(ctx context.Context) (mounted, known bool) {
 		return a.state.mounted, true
 	case <-ctx.Done():
 		return false, false
-	}
-}
-
-func (a *Agent) openAccess() {
-	a.access = &access.Site{Machine: a.Machine, Root: a.Root, Listen: a.Listen, State: a.hasState, Wall: a.wall, Node: a.voice.On("ssh")}
-	if a.presence.EC2 {
-		a.access.Instance = a.presence.Keys
-	}
-}
-
-// letIn opens the node to those whose keys the settings name.
-func (a *Agent) letIn(ctx context.Context) {
-	if s, known := a.settings(ctx); known {
-		a.access.Open(ctx, s.SSH)
 	}
 }
