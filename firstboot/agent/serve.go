@@ -15,7 +15,6 @@ import (
 	"grove/firstboot/mongod"
 	"grove/firstboot/status"
 	"grove/firstboot/supervise"
-	"grove/internal/host"
 	"grove/internal/mongoconf"
 )
 
@@ -56,19 +55,12 @@ func (a *Agent) serve(ctx context.Context) {
 		a.refuse("mongod", err)
 		return
 	}
-	service := a.mongod(conf.Port)
-	if a.runs(service.Daemon) {
-		keeping.Go(func() { _ = a.wall.Mongod(ctx, conf.Port) }) // the rules of before still stand, with its port
-	} else {
-		_ = a.wall.Mongod(ctx, conf.Port)
-	}
+	keeping.Go(func() { _ = a.wall.Mongod(ctx, conf.Port) }) // one that runs has its port in the rules of before, and is not kept waiting
+	service := a.mongod(ctx, conf.Port)
 	a.clock.Await(ctx, service.Daemon)
 	keeping.Go(func() { a.join(ctx, conf.Port) })
 	supervise.Run(ctx, a.Machine, service, a.tellMongod)
 }
-
-// runs says whether an agent before this one has started it.
-func (a *Agent) runs(d host.Daemon) bool { return len(a.Machine.Find(d.Path, d.Args...)) > 0 }
 
 func (a *Agent) refuse(about string, err error) {
 	sentence := strings.ReplaceAll(err.Error(), "\n", ": ") + "; mongod is not started"
@@ -125,10 +117,14 @@ func (a *Agent) configure(ctx context.Context) (mongoconf.Config, error) {
 	return conf, status.Replace(a.Root+mongod.Conf, conf.Text)
 }
 
-func (a *Agent) mongod(port int) supervise.Service {
+// mongod is the service. Whatever starts it anew has the rules of the firewall in place first.
+func (a *Agent) mongod(ctx context.Context, port int) supervise.Service {
 	return supervise.Service{
 		Daemon: a.tuner.Daemon(mongod.Daemon(a.Root)),
 		Prepare: func() error {
+			if err := a.wall.Mongod(ctx, port); err != nil {
+				return err // ctx's
+			}
 			if err := mongod.Folders(a.Machine, a.Root, a.places); err != nil {
 				return err
 			}
@@ -194,7 +190,7 @@ func (a *Agent) stopMongod() error {
 	a.mongodIs("stopping", now.Mongod.PID, "stopping")
 	a.voice.Say("stop", "mongod, pid %d, is told to end; it has %s", now.Mongod.PID, mongodStops)
 	begin := a.Machine.Uptime()
-	how, err := supervise.Stop(context.Background(), a.Machine, a.mongod(now.Mongod.Port), mongodStops)
+	how, err := supervise.Stop(context.Background(), a.Machine, a.mongod(context.Background(), now.Mongod.Port), mongodStops)
 	if err != nil {
 		return fmt.Errorf("stop mongod: %w", err)
 	}
