@@ -1,4 +1,4 @@
-package agent
+package verb
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func decide(ctx context.Context) (provision.Look, error) {
 	}
 	now := status.Read(status.File)
 	machine := host.Real{}
-	_, mounted := machine.Mounted(stateFolder)
+	_, mounted := machine.Mounted("/state")
 	site := provision.Site{Machine: machine, Image: image, Node: silent{now}}
 	site.Open(mounted)
 	return site.Look(ctx)
