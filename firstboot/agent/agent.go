@@ -15,7 +15,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
 
@@ -25,6 +24,7 @@ import (
 	"grove/firstboot/firewall"
 	"grove/firstboot/lend"
 	"grove/firstboot/network"
+	"grove/firstboot/network/probe"
 	"grove/firstboot/presence"
 	"grove/firstboot/provision"
 	"grove/firstboot/sight"
@@ -73,8 +73,13 @@ type Agent struct {
 	space    *space.Site
 }
 
-// mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.
-const mongodStops = 120 * time.Second
+// Wire is what the agent asks of other machines.
+type Wire struct {
+	Time     func(ctx context.Context, server string) clock.Sample
+	Echo     func(ctx context.Context, from, to netip.Addr, bytes int) (probe.Pong, error)
+	Name     func(ctx context.Context, server netip.AddrPort, name string) ([]netip.Addr, error)
+	Metadata string // where EC2's metadata service is
+}
 
 // Run works until PID 1 wants the agent to leave or the node to stop.
 func (a *Agent) Run() error {
@@ -86,19 +91,20 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.raise, a.letIn, a.browse, a.show, a.record, a.push} {
-		parts.Go(func() { part(ctx) })
-	}
+	run := func(part func(context.Context)) { parts.Go(func() { part(ctx) }) }
 	found := a.findMedium()
-	for _, part := range []func(context.Context){a.serve, a.readNode} {
-		parts.Go(func() {
-			select {
-			case <-found:
-				part(ctx)
-			case <-ctx.Done():
-			}
-		})
-	}
+	run(after(found, a.readNode)) // the settings and the name; what needs them waits for them
+	run(a.connect)                // addresses
+	run(a.lending.Run)            // an MTU for a while
+	run(a.askNeighbours)          // for a shared name, for packets that do not get through
+	run(a.clock.Run)              // the time
+	run(a.raise)                  // the firewall; what listens waits for it
+	run(a.letIn)                  // SSH
+	run(a.show)                   // the status page
+	run(a.browse)                 // a page for the data
+	run(a.record)                 // samples
+	run(a.push)                   // metrics
+	run(after(found, a.serve))    // the state, the data disks, mongod and its set
 	select {
 	case <-leave:
 		cancel()
@@ -111,13 +117,22 @@ func (a *Agent) Run() error {
 	}
 }
 
+// after has a part wait for something, or end with ctx.
+func after(done <-chan struct{}, part func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		select {
+		case <-done:
+			part(ctx)
+		case <-ctx.Done():
+		}
+	}
+}
+
 // begin learns what this node is, and what an agent before this one has counted.
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
 	a.voice = &voice.Voice{Machine: a.Machine, Root: a.Root, Console: a.Console}
 	a.settled.known, a.state.tried, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	a.wall = &wall.Site{Machine: a.Machine, Root: a.Root, Filter: a.Filter, Addresses: a.Addresses, Node: a.voice.On("firewall")}
-	a.wall.Open(before.Mongod.Port)
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)
@@ -125,6 +140,16 @@ func (a *Agent) begin() error {
 	if err != nil {
 		a.voice.Problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
 	}
+	a.goOn(before)
+	a.openParts(before)
+	if err := writeUsers(a.Root); err != nil {
+		a.voice.Problem("users", err.Error())
+	}
+	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
+}
+
+// goOn begins the page, with what stays true of the one before.
+func (a *Agent) goOn(before status.Status) {
 	a.voice.Page(func(s *status.Status) {
 		*s = status.Status{Image: a.image.Image, Board: a.image.Board, Phase: "starting", Node: before.Node, NodeFrom: before.NodeFrom}
 		s.Agent = status.Agent{PID: os.Getpid(), Started: a.voice.Uptime()}
@@ -134,17 +159,6 @@ func (a *Agent) begin() error {
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})
-	a.openClock()
-	a.lending = &lend.Lending{Root: a.Root, Uptime: a.voice.Uptime, SetMTU: a.Links.SetMTU, Node: a.voice.On("network")}
-	a.lending.Open()
-	a.openPresence()
-	a.openAccess()
-	a.openTuner()
-	a.openSight()
-	if err := writeUsers(a.Root); err != nil {
-		a.voice.Problem("users", err.Error())
-	}
-	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
 }
 
 // findMedium looks once, when PID 1 has done so.

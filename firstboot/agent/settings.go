@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strings"
 
 	"grove/firstboot/node"
 	"grove/internal/spec"
@@ -13,6 +14,22 @@ type settled struct {
 	value spec.Settings
 
 	secrets spec.Secrets
+}
+
+// readNode reads node.yaml, from which the settings and the node's name follow.
+func (a *Agent) readNode(ctx context.Context) {
+	found, err := node.Look(a.Machine, a.Root, a.medium, a.presence.Cloud(ctx))
+	if err != nil {
+		a.voice.Problem("node", err.Error())
+		a.voice.Say("node", "%v", err)
+	}
+	if len(found.Faults) > 0 {
+		sentence := "node.yaml is refused: " + strings.ReplaceAll(found.Faults.Error(), "\n", "; ")
+		a.voice.Problem("node", sentence)
+		a.voice.Say("node", "%s", sentence)
+	}
+	a.settle(found)
+	a.presence.Take(ctx, found, a.settled.value.Network)
 }
 
 // settle lays what node.yaml says over what the image says. A node.yaml that is refused says nothing.

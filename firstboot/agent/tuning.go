@@ -4,14 +4,8 @@ import (
 	"context"
 	"runtime"
 
-	"grove/firstboot/tuner"
 	"grove/internal/spec"
 )
-
-func (a *Agent) openTuner() {
-	a.tuner = &tuner.Site{Root: a.Root, Image: a.image, Arch: arch(), Node: a.voice.On("tuning"), Warnings: a.Warnings}
-	a.tuner.Open()
-}
 
 // tune sets what needs no disk, once the node's settings are known. False means that ctx has ended before.
 func (a *Agent) tune(ctx context.Context) bool {
