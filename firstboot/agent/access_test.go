@@ -152,6 +152,24 @@ func TestMongodsPortStaysOpenWhenTheAgentComesAgain(t *testing.T) {
 	})
 }
 
+func TestRulesFollowTheAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t)
+		n.gate.has = []netip.Prefix{}
+		n.begin()
+		pass(10 * time.Second)
+		if strings.Contains(n.gate.rules(), "dport 27017") {
+			t.Errorf("without an address, got\n%s", n.gate.rules())
+		}
+		n.gate.change(func(g *gate) { g.has = []netip.Prefix{netip.MustParsePrefix("192.0.2.5/25")} })
+		n.agent.presence.Moved()
+		if !strings.Contains(n.gate.rules(), "ip saddr 192.0.2.0/25 tcp dport 27017 accept") {
+			t.Errorf("got\n%s", n.gate.rules())
+		}
+		n.leave()
+	})
+}
+
 func TestWithoutAFirewallNothingOfTheAgentsOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(t)
