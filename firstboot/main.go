@@ -7,18 +7,19 @@ import (
 	"path/filepath"
 
 	"grove/firstboot/agent"
+	"grove/firstboot/agent/verb"
 	"grove/firstboot/pid1"
 )
 
 // verbs are what the program does by its first word: agent is PID 1's, the others are a person's at the node's shell.
 var verbs = map[string]func(args []string) (code int){
 	"agent":    func([]string) int { return agent.Main() },
-	"facts":    func([]string) int { return agent.Facts() },
-	"plan":     agent.Plan,
-	"tuning":   agent.Tuning,
-	"storage":  agent.Rebuild,
-	"network":  agent.Network,
-	"firewall": agent.Firewall,
+	"facts":    func([]string) int { return verb.Facts() },
+	"plan":     verb.Plan,
+	"tuning":   verb.Tuning,
+	"storage":  verb.Rebuild,
+	"network":  verb.Network,
+	"firewall": verb.Firewall,
 }
 
 const usage = "firstboot is started by the kernel of a Grove node; a person may call it with facts, plan [--json], tuning [--json], firewall [--json], storage rebuild /dev/NAME, network mtu N or network mtu back\n"

@@ -14,9 +14,6 @@ import (
 	"time"
 
 	"grove/firstboot/firewall"
-	"grove/firstboot/network"
-	"grove/firstboot/sshd"
-	"grove/internal/host"
 )
 
 // gate is the kernel's packet filter and its ports.
@@ -165,7 +162,7 @@ func TestRulesFollowTheAddresses(t *testing.T) {
 			t.Errorf("without an address, got\n%s", n.gate.rules())
 		}
 		n.gate.change(func(g *gate) { g.has = []netip.Prefix{netip.MustParsePrefix("192.0.2.5/25")} })
-		n.agent.tellNetwork(network.Event{Kind: network.Leased, Link: "eth1"})
+		n.agent.presence.Moved()
 		if !strings.Contains(n.gate.rules(), "ip saddr 192.0.2.0/25 tcp dport 27017 accept") {
 			t.Errorf("got\n%s", n.gate.rules())
 		}
@@ -187,68 +184,9 @@ func TestWithoutAFirewallNothingOfTheAgentsOpens(t *testing.T) {
 			t.Errorf("ports %s, phase %s, firewall %s, problems %q", n.gate.opened(), s.Phase, s.Firewall.State, s.Problems)
 		}
 		n.gate.change(func(g *gate) { g.broken = nil })
-		pass(raisedAgain)
+		pass(30 * time.Second)
 		if s := n.status(); n.gate.opened() != "[22]" || s.Firewall.State != "loaded" || len(s.Problems) != 0 {
 			t.Errorf("when it can be loaded: ports %s, firewall %s, problems %q", n.gate.opened(), s.Firewall.State, s.Problems)
-		}
-		n.leave()
-	})
-}
-
-func TestWithoutAStateTheHostKeyIsOfThisBoot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNode(t)
-		n.withKeys(operator)
-		n.machine.Broken = map[string]error{n.root + "/dev/vda2": errors.New("no such device")}
-		n.begin()
-		pass(10 * time.Second)
-		n.hasSaid("ssh: without a state partition the host key is another one after each restart")
-		first := n.status().SSH
-		n.leave()
-		n.begin()
-		pass(10 * time.Second)
-		if s := n.status().SSH; s.State != "open" || s.Kept || s.Fingerprint != first.Fingerprint {
-			t.Errorf("got %+v, at first %+v", s, first)
-		}
-		n.leave()
-	})
-}
-
-func TestSessionsOfADeadAgentAreHungUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNode(t)
-		left, err := n.machine.Spawn(host.Daemon{Path: "/bbin/sleep", Env: []string{sshd.Mark}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.begin()
-		pass(10 * time.Second)
-		n.hasSaid(fmt.Sprintf("ssh: process %d is left of a session of an agent before this one; it is hung up", left.PID))
-		if len(n.machine.Marked(sshd.Mark)) > 0 {
-			t.Error("it goes on")
-		}
-		n.leave()
-	})
-}
-
-func TestRefusedLogInsDoNotDrownTheConsole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNode(t)
-		n.begin()
-		pass(10 * time.Second)
-		n.said()
-		time.Sleep(2 * time.Minute)
-		for range 500 {
-			n.agent.tellSSH(sshd.Event{Kind: sshd.Refused, From: "192.0.2.9:4000", Why: "EOF"})
-		}
-		time.Sleep(2 * time.Minute)
-		n.agent.tellSSH(sshd.Event{Kind: sshd.Refused, From: "192.0.2.9:4001", Why: "EOF"})
-		if got, want := n.said(), "ssh: a log-in from 192.0.2.9:4000 was refused: EOF\nssh: 499 log-ins were refused, one of them from 192.0.2.9:4000: EOF\n"+
-			"ssh: a log-in from 192.0.2.9:4001 was refused: EOF\n"; got != want {
-			t.Errorf("got %q; want %q", got, want)
-		}
-		if got := n.status().SSH.Refused; got != 501 {
-			t.Errorf("the page has %d", got)
 		}
 		n.leave()
 	})

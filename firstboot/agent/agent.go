@@ -15,24 +15,24 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.mongodb.org/mongo-driver/bson"
 
+	"grove/firstboot/access"
 	"grove/firstboot/clock"
 	"grove/firstboot/disk"
 	"grove/firstboot/firewall"
 	"grove/firstboot/lend"
 	"grove/firstboot/network"
-	"grove/firstboot/node"
+	"grove/firstboot/network/probe"
+	"grove/firstboot/presence"
 	"grove/firstboot/provision"
-	"grove/firstboot/push"
-	"grove/firstboot/recorder"
+	"grove/firstboot/sight"
 	"grove/firstboot/space"
 	"grove/firstboot/status"
 	"grove/firstboot/tuner"
+	"grove/firstboot/voice"
+	"grove/firstboot/wall"
 	"grove/internal/host"
 	"grove/internal/mongoconf"
 	"grove/internal/spec"
@@ -56,26 +56,30 @@ type Agent struct {
 
 	image    spec.Node
 	medium   disk.Medium
-	page     page
-	naming   naming
+	voice    *voice.Voice
+	presence *presence.Site
 	settled  settled
 	lending  *lend.Lending
 	clock    *clock.Site
-	wall     wall
-	door     door
+	wall     *wall.Site
+	access   *access.Site
+	state    state
 	tuner    *tuner.Site
 	places   mongoconf.Places
 	site     *provision.Site
 	answered chan struct{} // closed when mongod has answered first
 	first    sync.Once     // to answer
-	figures  *prometheus.Registry
-	recorder atomic.Pointer[recorder.Recorder] // nil until the state was mounted
-	pusher   atomic.Pointer[push.Pusher]       // nil when nothing is sent
+	sight    *sight.Site
 	space    *space.Site
 }
 
-// mongodStops is how long mongod may take to write everything down and end: of a large cache on a slow disk, minutes.
-const mongodStops = 120 * time.Second
+// Wire is what the agent asks of other machines.
+type Wire struct {
+	Time     func(ctx context.Context, server string) clock.Sample
+	Echo     func(ctx context.Context, from, to netip.Addr, bytes int) (probe.Pong, error)
+	Name     func(ctx context.Context, server netip.AddrPort, name string) ([]netip.Addr, error)
+	Metadata string // where EC2's metadata service is
+}
 
 // Run works until PID 1 wants the agent to leave or the node to stop.
 func (a *Agent) Run() error {
@@ -87,23 +91,24 @@ func (a *Agent) Run() error {
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for _, part := range []func(context.Context){a.connect, a.lending.Run, a.askNeighbours, a.clock.Run, a.guard, a.access, a.browse, a.sight, a.record, a.push} {
-		parts.Go(func() { part(ctx) })
-	}
+	run := func(part func(context.Context)) { parts.Go(func() { part(ctx) }) }
 	found := a.findMedium()
-	for _, part := range []func(context.Context){a.serve, a.takeName} {
-		parts.Go(func() {
-			select {
-			case <-found:
-				part(ctx)
-			case <-ctx.Done():
-			}
-		})
-	}
+	run(after(found, a.readNode)) // the settings and the name; what needs them waits for them
+	run(a.connect)                // addresses
+	run(a.lending.Run)            // an MTU for a while
+	run(a.askNeighbours)          // for a shared name, for packets that do not get through
+	run(a.clock.Run)              // the time
+	run(a.raise)                  // the firewall; what listens waits for it
+	run(a.letIn)                  // SSH
+	run(a.show)                   // the status page
+	run(a.browse)                 // a page for the data
+	run(a.record)                 // samples
+	run(a.push)                   // metrics
+	run(after(found, a.serve))    // the state, the data disks, mongod and its set
 	select {
 	case <-leave:
 		cancel()
-		a.say("agent", "leaves; mongod runs on")
+		a.voice.Say("agent", "leaves; mongod runs on")
 		return nil
 	case <-stop:
 		cancel()
@@ -112,38 +117,48 @@ func (a *Agent) Run() error {
 	}
 }
 
+// after has a part wait for something, or end with ctx.
+func after(done <-chan struct{}, part func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		select {
+		case <-done:
+			part(ctx)
+		case <-ctx.Done():
+		}
+	}
+}
+
 // begin learns what this node is, and what an agent before this one has counted.
 func (a *Agent) begin() error {
 	before := status.Read(a.Root + status.File)
-	a.page = page{agent: a}
-	a.settled.known, a.door.stated, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	a.openWall(before.Mongod.Port)
-	a.naming.news, a.naming.ec2 = make(chan struct{}, 1), node.OnEC2(a.Root)
+	a.voice = &voice.Voice{Machine: a.Machine, Root: a.Root, Console: a.Console}
+	a.settled.known, a.state.tried, a.answered = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	data, err := os.ReadFile(a.Root + "/etc/grove/image.json")
 	if err == nil {
 		err = json.Unmarshal(data, &a.image)
 	}
 	if err != nil {
-		a.page.problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
+		a.voice.Problem("image", fmt.Sprintf("the image does not say what it is: %v", err))
 	}
-	a.page.set(func(s *status.Status) {
+	a.goOn(before)
+	a.openParts(before)
+	if err := writeUsers(a.Root); err != nil {
+		a.voice.Problem("users", err.Error())
+	}
+	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
+}
+
+// goOn begins the page, with what stays true of the one before.
+func (a *Agent) goOn(before status.Status) {
+	a.voice.Page(func(s *status.Status) {
 		*s = status.Status{Image: a.image.Image, Board: a.image.Board, Phase: "starting", Node: before.Node, NodeFrom: before.NodeFrom}
-		s.Agent = status.Agent{PID: os.Getpid(), Started: a.uptime()}
-		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.uptime()}
+		s.Agent = status.Agent{PID: os.Getpid(), Started: a.voice.Uptime()}
+		s.Mongod = status.Mongod{Version: a.image.Mongod.Version, State: "absent", Since: a.voice.Uptime()}
 		if before.Agent.PID != 0 {
 			s.Storage, s.Clock, s.Tuning = before.Storage, before.Clock, before.Tuning
 			s.Agent.Restarts, s.Mongod.Restarts, s.Mongod.LastExit = before.Agent.Restarts+1, before.Mongod.Restarts, before.Mongod.LastExit
 		}
 	})
-	a.openClock()
-	a.lending = &lend.Lending{Root: a.Root, Uptime: a.uptime, SetMTU: a.Links.SetMTU, Node: tongue{a, "network"}}
-	a.lending.Open()
-	a.openTuner()
-	a.openFigures()
-	if err := writeUsers(a.Root); err != nil {
-		a.page.problem("users", err.Error())
-	}
-	return status.Replace(a.Root+status.AgentPID, []byte(strconv.Itoa(os.Getpid())+"\n"))
 }
 
 // findMedium looks once, when PID 1 has done so.
@@ -157,19 +172,10 @@ func (a *Agent) findMedium() (done <-chan struct{}) {
 			err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
 		}
 		if err != nil {
-			a.page.problem("medium", err.Error())
-			a.say("state", "%v", err)
+			a.voice.Problem("medium", err.Error())
+			a.voice.Say("state", "%v", err)
 		}
 		a.medium = m
 	}()
 	return looked
-}
-
-func (a *Agent) uptime() float64 {
-	return float64(a.Machine.Uptime().Milliseconds()) / 1000
-}
-
-// say puts one line on the console.
-func (a *Agent) say(topic, format string, values ...any) {
-	fmt.Fprintln(a.Console, spec.Line{Uptime: a.Machine.Uptime().Seconds(), Topic: topic, Text: fmt.Sprintf(format, values...)})
 }

@@ -33,6 +33,7 @@ type bench struct {
 	t       *testing.T
 	root    string
 	machine *host.FakeMachine
+	door    host.Machine // machine, but in a test that has another before it
 	agent   *Agent
 	wire    others
 	gate    gate
@@ -97,7 +98,10 @@ func (n *bench) disk() {
 
 // begin starts an agent.
 func (n *bench) begin() {
-	n.agent = &Agent{Machine: n.machine, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return client{mute: n.wire.mute} },
+	if n.door == nil {
+		n.door = n.machine
+	}
+	n.agent = &Agent{Machine: n.door, Root: n.root, Console: n, Searched: strings.NewReader(""), Links: wire{}, NewClient: func() network.Client { return client{mute: n.wire.mute} },
 		Wire:   n.wire.doors(),
 		Filter: n.gate.filter, Addresses: n.gate.addresses, Listen: n.gate.listen,
 		Warnings: func(context.Context, int, string) ([]string, error) { return n.warnings, nil },

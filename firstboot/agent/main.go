@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"runtime/debug"
 
@@ -15,6 +16,7 @@ import (
 	"grove/firstboot/network"
 	"grove/firstboot/network/probe"
 	"grove/firstboot/node"
+	"grove/firstboot/wall"
 	"grove/internal/host"
 )
 
@@ -24,7 +26,7 @@ func Main() int {
 	debug.SetGCPercent(50)
 	debug.SetMemoryLimit(24 << 20)
 	a := Agent{Machine: host.Real{}, Console: os.Stdout, Searched: os.NewFile(3, "PID 1's search"), Links: network.Kernel{}, NewClient: network.DHCP, Ready: mongod.Ready,
-		Filter: firewall.Load, Addresses: Addresses, Listen: Listen,
+		Filter: firewall.Load, Addresses: wall.Addresses, Listen: listen,
 		Wire: Wire{Time: clock.Ask, Echo: probe.Echo, Name: probe.Name, Metadata: node.Metadata}}
 	asker := new(metrics.Asker)
 	a.Server = func(ctx context.Context, port, pid int) (bson.Raw, error) {
@@ -40,3 +42,6 @@ func Main() int {
 	}
 	return 0
 }
+
+// listen opens a TCP port on all addresses.
+func listen(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) }

@@ -19,6 +19,7 @@ import (
 	"grove/firstboot/clock"
 	"grove/firstboot/network"
 	"grove/firstboot/network/probe"
+	"grove/firstboot/presence"
 )
 
 // others are the other machines of a fake node's network.
@@ -197,7 +198,7 @@ func TestUserDataIsNodeYAML(t *testing.T) {
 	if s, known := n.agent.settings(t.Context()); !known || s.Network.MTU != 9001 || n.status().NodeFrom != "EC2 user data" {
 		t.Errorf("got %+v from %s", s.Network, n.status().NodeFrom)
 	}
-	if got := n.status().Clock.Servers; !slices.Equal(got, []string{amazon}) {
+	if got := n.status().Clock.Servers; !slices.Equal(got, []string{presence.Amazon}) {
 		t.Errorf("time servers: got %q", got)
 	}
 	n.leave()

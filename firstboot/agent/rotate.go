@@ -15,14 +15,14 @@ func (a *Agent) rotate(ctx context.Context) {
 	if !known {
 		return // with ctx
 	}
-	a.page.set(func(s *status.Status) { s.Logs.Path = a.places.Log })
+	a.voice.Page(func(s *status.Status) { s.Logs.Path = a.places.Log })
 	daemon := mongod.Daemon(a.Root)
-	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: tongue{a, "log"}, Mongod: func() (p host.Running, runs, answers bool) {
+	site := rotate.Site{Machine: a.Machine, Log: a.Root + a.places.Log, Output: daemon.Output, Want: want.Logs, Node: a.voice.On("log"), Mongod: func() (p host.Running, runs, answers bool) {
 		found := a.Machine.Find(daemon.Path, daemon.Args...)
 		if len(found) == 0 {
 			return p, false, false
 		}
-		now := a.page.read().Mongod
+		now := a.voice.Status().Mongod
 		return found[0], true, now.State == "ready" && now.PID == found[0].PID
 	}}
 	site.Keep(ctx)

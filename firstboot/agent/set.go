@@ -34,8 +34,8 @@ func (a *Agent) mongodAccess(ctx context.Context) (mongoconf.Access, error) {
 			return access, errors.New("the recipe has a replica set and access control, and the node's node.yaml has no secrets.key; `grove node secrets` makes one, `grove node write --secrets` puts it there")
 		}
 		access.KeyFile = keyFile
-		a.named(ctx)
-		name, _ := a.firstName()
+		a.presence.Named(ctx)
+		name, _ := a.presence.First()
 		first = name == s.ReplicaSet.Members[0].Host
 	}
 	access.FirstUser = first && !replset.HasUsers(a.Root+replset.File)
@@ -61,19 +61,19 @@ func (a *Agent) join(ctx context.Context, port int) {
 	if s.Name == "" && (open || a.settled.secrets.Operator.User == "") {
 		return
 	}
-	a.named(ctx)
+	a.presence.Named(ctx)
 	select { // what is asked before is only written to mongod's log
 	case <-a.answered:
 	case <-ctx.Done():
 		return
 	}
-	name, _ := a.firstName()
+	name, _ := a.presence.First()
 	site := replset.Site{
 		Set: s, Self: name, Port: port, Local: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Open: open, Secrets: a.settled.secrets,
 		Foreign: func() bool { return replset.Foreign(a.Root + a.places.Data) }, Own: a.ownAddresses,
-		Path: func() string { return a.page.about("neighbours mtu") }, Uptime: a.uptime, Node: tongue{a, "set"},
+		Path: func() string { return a.voice.Wrong("neighbours mtu") }, Uptime: a.voice.Uptime, Node: a.voice.On("set"),
 	}
-	if a.door.state {
+	if a.state.mounted {
 		site.File = a.Root + replset.File
 	}
 	site.Run(ctx)
@@ -88,7 +88,7 @@ func (a *Agent) ownAddresses() (all []netip.Addr) {
 
 // login is the agent's own at mongod, once it can be used. An arbiter has no users, and gives its counters to nobody.
 func (a *Agent) login() mongod.Login {
-	if set := a.page.read().Set; !set.Users || set.Role == "arbiter" || a.settled.secrets.Key == "" || mongoconf.Open(a.image.Mongod.Config) {
+	if set := a.voice.Status().Set; !set.Users || set.Role == "arbiter" || a.settled.secrets.Key == "" || mongoconf.Open(a.image.Mongod.Config) {
 		return mongod.Login{}
 	}
 	as := user.Agent(a.settled.secrets.Key)

@@ -3,7 +3,6 @@ package agent
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -98,35 +97,6 @@ func TestNodeShowsHowItIs(t *testing.T) {
 		default:
 			t.Error("the port is open after the agent has left")
 		}
-	})
-}
-
-func TestPageWaitsForItsPort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, s := withPage(t), newStreet()
-		taken := errors.New("listen tcp :8080: bind: address already in use")
-		n.gate.port = func(int) (net.Listener, error) {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			if taken != nil {
-				return nil, taken
-			}
-			return s, nil
-		}
-		n.begin()
-		pass(time.Minute)
-		n.hasSaid("page: listen tcp :8080: bind: address already in use; it is tried again every 10s")
-		if got := n.status(); got.Phase != "serving" || len(got.Problems) != 1 || got.Problems[0] != "page: listen tcp :8080: bind: address already in use" {
-			t.Errorf("got %s, %q", got.Phase, got.Problems)
-		}
-		n.mu.Lock()
-		taken = nil
-		n.mu.Unlock()
-		pass(11 * time.Second)
-		if code, _ := s.get(t, "/"); code != 200 || len(n.status().Problems) != 0 {
-			t.Errorf("got %d, %q", code, n.status().Problems)
-		}
-		n.leave()
 	})
 }
 

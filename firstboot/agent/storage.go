@@ -2,31 +2,58 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"strings"
 
+	"grove/firstboot/disk"
 	"grove/firstboot/provision"
 	"grove/firstboot/status"
+	"grove/firstboot/voice"
 )
 
-// voice is the agent as package provision knows it.
-type voice struct{ agent *Agent }
+const stateFolder = "/state"
 
-func (v voice) Say(format string, values ...any) { v.agent.say("storage", format, values...) }
+func (a *Agent) mountState() error {
+	if a.medium.Name == "" {
+		return errors.New("no medium, so no state partition")
+	}
+	m, err := disk.MountState(a.Machine, a.medium, a.Root+stateFolder)
+	if err != nil {
+		return err
+	}
+	for _, did := range m.Did {
+		a.voice.Say("state", "%s", did)
+	}
+	if len(m.Problems) > 0 {
+		a.voice.Problem("state", strings.Join(m.Problems, "; "))
+		a.voice.Say("state", "%s", strings.Join(m.Problems, "; "))
+	}
+	total, free, err := a.Machine.Space(a.Root + stateFolder)
+	if err != nil {
+		return err
+	}
+	a.voice.Page(func(s *status.Status) { s.State = status.State{Device: m.Dev, Size: int64(total), Free: int64(free)} })
+	a.voice.Say("state", "%s on %s, %s, %s free", m.Dev, stateFolder, total.Short(), free.Short())
+	return nil
+}
 
-func (v voice) Page(change func(*status.Status)) { v.agent.page.set(change) }
+// disks is the agent as package provision knows it.
+type disks struct {
+	voice.Tongue
+	agent *Agent
+}
 
-func (v voice) Status() status.Status { return v.agent.page.read() }
+func (d disks) Problem(about, sentence string) { d.Tongue.Problem(about, sentence) }
 
-func (v voice) Problem(about, sentence string) { v.agent.page.problem(about, sentence) }
-
-func (v voice) Name() (name string, given bool) { return v.agent.firstName() }
+func (d disks) Name() (name string, given bool) { return d.agent.presence.First() }
 
 // provide has the data disks ready, if the image asks for any. It ends without them only with ctx.
 func (a *Agent) provide(ctx context.Context, state bool) error {
-	a.site = &provision.Site{Machine: a.Machine, Root: a.Root, Image: a.image, Node: voice{a}}
+	a.site = &provision.Site{Machine: a.Machine, Root: a.Root, Image: a.image, Node: disks{a.voice.On("storage"), a}}
 	a.site.Open(state)
 	if a.image.Storage == nil {
 		return nil
 	}
-	a.named(ctx)
+	a.presence.Named(ctx)
 	return a.site.Bring(ctx)
 }

@@ -2,23 +2,10 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 	"runtime"
-	"slices"
 
-	"grove/firstboot/status"
-	"grove/firstboot/tuner"
-	"grove/firstboot/tuning"
 	"grove/internal/spec"
 )
-
-func (a *Agent) openTuner() {
-	a.tuner = &tuner.Site{Root: a.Root, Image: a.image, Arch: arch(), Node: tongue{a, "tuning"}, Warnings: a.Warnings}
-	a.tuner.Open()
-}
 
 // tune sets what needs no disk, once the node's settings are known. False means that ctx has ended before.
 func (a *Agent) tune(ctx context.Context) bool {
@@ -35,42 +22,4 @@ func arch() spec.Arch {
 		return spec.ARMHF
 	}
 	return spec.Arch(runtime.GOARCH)
-}
-
-// Tuning prints what the agent wants of the kernel and of mongod, and what is now; it sets nothing. With --json all of it. It gives the exit code.
-func Tuning(args []string) int {
-	now := status.Read(status.File)
-	if now.Agent.PID == 0 {
-		fmt.Fprintln(os.Stderr, "read "+status.File+": the agent has not written it yet")
-		return 1
-	}
-	now.Tuning.Values = tuning.Present("", now.Tuning.Values, now.Mongod.PID)
-	if !slices.Contains(args, "--json") {
-		showTuning(os.Stdout, now.Tuning)
-		return 0
-	}
-	out, err := json.MarshalIndent(now.Tuning, "", "  ")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Println(string(out))
-	return 0
-}
-
-func showTuning(w io.Writer, t status.Tuning) {
-	fmt.Fprintf(w, "profile %s\n", t.Profile)
-	for _, v := range t.Values {
-		least := ""
-		if v.AtLeast {
-			least = "at least "
-		}
-		fmt.Fprintf(w, "%s: is %s, want %s%s, was %s: %s (%s)\n", v.Name, v.After, least, v.Want, v.Before, v.State, v.Source)
-	}
-	for _, d := range t.Differs {
-		fmt.Fprintln(w, d)
-	}
-	for _, one := range t.Warnings {
-		fmt.Fprintf(w, "mongod warns: %s: %s\n", one.Text, one.Explanation)
-	}
 }

@@ -1,4 +1,4 @@
-package agent
+package sight
 
 import (
 	"context"
@@ -9,32 +9,31 @@ import (
 	"grove/firstboot/recorder/plot"
 )
 
-// record keeps samples of what the node is busy with, on the state partition if there is one.
-func (a *Agent) record(ctx context.Context) {
-	select {
-	case <-a.door.stated:
-	case <-ctx.Done():
+// Record keeps samples of what the node is busy with, on the state partition if there is one.
+func (s *Site) Record(ctx context.Context) {
+	mounted, known := s.State(ctx)
+	if !known {
 		return
 	}
-	r := recorder.New(recorder.Config{Root: a.Root, State: a.door.state, Now: a.Machine.Now, Uptime: a.uptime, Node: tongue{a, "recorder"}})
-	a.recorder.Store(r)
+	r := recorder.New(recorder.Config{Root: s.Root, State: mounted, Now: s.Machine.Now, Uptime: s.Voice.Uptime, Node: s.Voice.On("recorder")})
+	s.recorder.Store(r)
 	r.Keep(ctx)
 }
 
 // plots is what the page shows of the samples.
-func (a *Agent) plots() template.HTML {
-	now := a.Machine.Now()
-	if r := a.recorder.Load(); r != nil {
+func (s *Site) plots() template.HTML {
+	now := s.Machine.Now()
+	if r := s.recorder.Load(); r != nil {
 		return plot.Draw(r.Points(), now)
 	}
 	return plot.Draw(nil, now)
 }
 
 // samples writes all of them, to one who asks at a time: it reads some MiB.
-func (a *Agent) samples() http.Handler {
+func (s *Site) samples() http.Handler {
 	one := make(chan struct{}, 1)
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		r := a.recorder.Load()
+		r := s.recorder.Load()
 		if r == nil {
 			http.Error(w, "the state partition is not mounted yet", http.StatusServiceUnavailable)
 			return

@@ -1,4 +1,4 @@
-package agent
+package verb
 
 import (
 	"context"

@@ -1,4 +1,7 @@
-package agent
+// Package verb is what a person at the node's shell may ask of the agent, or tell it: firstboot facts, plan, tuning, firewall, storage rebuild, network mtu.
+//
+// It asks the status page or looks for itself, and leaves what is to be done where the agent finds it. Each verb gives its exit code: 0, 1 for a fault, 2 for wrong words.
+package verb
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package agent
+package verb
 
 import (
 	"context"
@@ -41,13 +41,24 @@ func decide(ctx context.Context) (provision.Look, error) {
 	if err != nil {
 		return provision.Look{}, err
 	}
-	a := &Agent{Machine: host.Real{}, Console: io.Discard, image: image}
 	now := status.Read(status.File)
-	a.naming.first, a.naming.given = now.Node, now.NodeFrom != "DHCP" && now.NodeFrom != "MAC address"
-	_, mounted := a.Machine.Mounted(stateFolder)
-	site := provision.Site{Machine: a.Machine, Image: image, Node: voice{a}}
+	machine := host.Real{}
+	_, mounted := machine.Mounted("/state")
+	site := provision.Site{Machine: machine, Image: image, Node: silent{now}}
 	site.Open(mounted)
 	return site.Look(ctx)
+}
+
+// silent is the node of a person who only asks: known by the page of the agent that runs, which alone speaks and writes.
+type silent struct{ now status.Status }
+
+func (silent) Say(string, ...any)        {}
+func (silent) Page(func(*status.Status)) {}
+func (silent) Problem(string, string)    {}
+func (s silent) Status() status.Status   { return s.now }
+
+func (s silent) Name() (name string, given bool) {
+	return s.now.Node, s.now.NodeFrom != "DHCP" && s.now.NodeFrom != "MAC address"
 }
 
 func show(w io.Writer, l provision.Look) {

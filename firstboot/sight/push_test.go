@@ -1,6 +1,7 @@
-package agent
+package sight
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"github.com/golang/snappy"
+
+	"grove/firstboot/status"
+	"grove/internal/spec"
 )
 
 func TestMetricsAreSentWhereTheSettingsSay(t *testing.T) {
@@ -32,9 +36,11 @@ func TestMetricsAreSentWhereTheSettingsSay(t *testing.T) {
 	}))
 	defer server.Close()
 	n := newNode(t)
-	n.file("sys/firmware/qemu_fw_cfg/by_name/opt/org.grove/node.yaml/raw", "hostname: db1\nmetrics: {push: '"+server.URL+"/write?token=secret'}\n")
 	n.file("proc/loadavg", "0.50 0.1 0.1 1/90 300\n")
-	n.begin()
+	n.Voice.Page(func(s *status.Status) { s.Node = "db1" })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); n.Push(ctx, spec.Metrics{Push: server.URL + "/write?token=secret"}) }()
 	wait := func(what string, is func() bool) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
@@ -44,7 +50,7 @@ func TestMetricsAreSentWhereTheSettingsSay(t *testing.T) {
 		}
 	}
 	said := ""
-	wait("sent again after a failure", func() bool { said += n.said(); return strings.Contains(said, " takes them, each minute") })
+	wait("sent again after a failure", func() bool { said = n.said(); return strings.Contains(said, " takes them, each minute") })
 	host := strings.TrimPrefix(server.URL, "http://")
 	if want := "metrics: to " + host + ": 503 Service Unavailable; they wait, and it is tried again\n"; !strings.Contains(said, want) || strings.Contains(said, "secret") {
 		t.Errorf("want %q in\n%s", want, said)
@@ -58,8 +64,9 @@ func TestMetricsAreSentWhereTheSettingsSay(t *testing.T) {
 			t.Errorf("%q is not sent", want)
 		}
 	}
-	if got := n.agent.pushed(); got["sent"] < 10 || got["dropped"] != 0 {
+	if got := n.pushed(); got["sent"] < 10 || got["dropped"] != 0 {
 		t.Errorf("got %v", got)
 	}
-	n.leave()
+	cancel()
+	<-ended
 }
