@@ -192,7 +192,7 @@ func (r *rig) untilMounted(ctx context.Context) error {
 	if err := r.lab.Start(ctx, r.node); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	wait, cancel := context.WithTimeout(ctx, saidWithin)
 	defer cancel()
 	if _, err := cut.Wait(wait); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (b *bench) course(ctx context.Context, l layout) (c course, err error) {
 		return c, err
 	}
 	defer r.close(ctx)
-	wait, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	wait, cancel := context.WithTimeout(ctx, saidWithin)
 	defer cancel()
 	for !c.complete(r.swap) {
 		found, err := r.lab.Expect(wait, r.node, aboutStorage)
@@ -186,7 +186,7 @@ func (r *rig) cutAndResume(ctx context.Context, c course, p point) (string, erro
 	if err != nil {
 		return "", err
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not said within 2 minutes"))
+	wait, cancel := context.WithTimeoutCause(ctx, saidWithin, fmt.Errorf("not said within %s", saidWithin))
 	defer cancel()
 	line, err := cut.Wait(wait)
 	if err != nil {

@@ -87,9 +87,12 @@ func (r *rig) sh(ctx context.Context, command string) (string, error) {
 	return shell(ctx, r.lab, r.node, command)
 }
 
+// saidWithin is for a line that must come: a node whose neighbour is being built beside it took a minute for what takes ten seconds on a quiet machine.
+const saidWithin = 5 * time.Minute
+
 // says waits for one of the node's lines about its disks, and gives the uptime and the words.
 func (r *rig) says(ctx context.Context, pattern string) (uptime float64, words string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not said within 2 minutes"))
+	ctx, cancel := context.WithTimeoutCause(ctx, saidWithin, fmt.Errorf("not said within %s", saidWithin))
 	defer cancel()
 	found, err := r.lab.Expect(ctx, r.node, regexp.MustCompile(`grove (\d+\.\d\d) storage: (`+pattern+`)[^\n]*\n`))
 	if err != nil {

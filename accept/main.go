@@ -78,7 +78,10 @@ func all(ctx context.Context, checks []check, ci bool) int {
 			some = append(some, c)
 		}
 	}
-	passed, failed := inLanes(ctx, some, b)
+	failed := inLanes(ctx, some, b)
+	if ci && len(failed) <= mostAgain {
+		failed = onceMore(ctx, failed, b)
+	}
 	if ctx.Err() != nil {
 		fmt.Println("accept: interrupted")
 		return 130
@@ -90,12 +93,26 @@ func all(ctx context.Context, checks []check, ci bool) int {
 		fmt.Println("accept: no check is called so; accept -list names them")
 		return 2
 	}
-	fmt.Printf("%d passed, %d failed\n", passed, failed)
-	return min(failed, 1)
+	fmt.Printf("%d passed, %d failed\n", len(some)-len(failed), len(failed))
+	return min(len(failed), 1)
+}
+
+// mostAgain is how many checks CI tries once more, alone: two nodes beside each other have more processors than the machine, and what one of them is late by then is no fault
+// of the product. A fault fails again, and more than a few are none of the machine's.
+const mostAgain = 3
+
+func onceMore(ctx context.Context, checks []check, b *bench) (failed []check) {
+	for _, c := range checks {
+		fmt.Printf("again  %-16s alone, as it failed beside another\n", c.name)
+		if !one(ctx, c, b) {
+			failed = append(failed, c)
+		}
+	}
+	return failed
 }
 
 // inLanes runs checks one after the other, and two at once where both allow it: a node in QEMU has use for one processor and a half.
-func inLanes(ctx context.Context, checks []check, b *bench) (passed, failed int) {
+func inLanes(ctx context.Context, checks []check, b *bench) (failed []check) {
 	const lanes = 2
 	free := make(chan struct{}, lanes)
 	var mu sync.Mutex
@@ -115,10 +132,8 @@ func inLanes(ctx context.Context, checks []check, b *bench) (passed, failed int)
 			ok := one(ctx, c, b)
 			mu.Lock()
 			defer mu.Unlock()
-			if ok {
-				passed++
-			} else {
-				failed++
+			if !ok {
+				failed = append(failed, c)
 			}
 			for range take {
 				<-free
@@ -126,7 +141,7 @@ func inLanes(ctx context.Context, checks []check, b *bench) (passed, failed int)
 		})
 	}
 	running.Wait()
-	return passed, failed
+	return failed
 }
 
 func one(ctx context.Context, c check, b *bench) bool {

@@ -46,7 +46,7 @@ func noise(n int) []byte {
 func parts(t testing.TB, boot, system, state size.Size, kernel, files int) Parts {
 	t.Helper()
 	const linux = "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
-	i := spec.Image{Name: "demo", Seed: "seed", Time: 1735689600, Cmdline: "console=ttyS0", Board: spec.Board{Console: "ttyS0,115200n8"}}
+	i := spec.Image{Name: "demo", Seed: "seed", Time: 1735689600, Cmdline: "console=ttyS0", Board: spec.Board{Arch: spec.AMD64, Console: "ttyS0,115200n8"}}
 	at := size.MiB
 	add := func(role, label, kind, fs string, sz size.Size) {
 		i.Partitions = append(i.Partitions, spec.Partition{Role: role, Label: label, Type: kind, UUID: spec.ID("seed", role), FS: fs, Start: at, Size: sz})
@@ -198,7 +198,7 @@ func TestWrittenTwiceIsTheSameAndInspectFindsAll(t *testing.T) {
 		t.Errorf("loaders: got %q, want %q", in.Loaders, want)
 	}
 	files := in.Partitions[1].Files
-	if files["vmlinuz"] != 4<<20 || files["grove/node.yaml"] != 12 || len(files) != 6 || in.Disk != p.Image.DiskUUID() {
+	if files["vmlinuz"] != 4<<20 || files["grove/node.yaml"] != 12 || len(files) != 6 || in.Disk != p.Image.DiskID() {
 		t.Errorf("disk %s, files %v", in.Disk, files)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"grove/builder/bootloader"
+	"grove/builder/uboot"
 	"grove/internal/filesystem"
 	"grove/internal/host"
 	"grove/internal/partition"
@@ -29,14 +30,8 @@ func (p Parts) fit() ([]place, error) {
 	if err := table.Check(); err != nil {
 		return nil, err
 	}
-	places := []place{{"boot code and partition table", partition.Align, partition.Align, func(_ context.Context, w *writer) error {
-		if err := partition.Write(w, table); err != nil {
-			return err
-		}
-		_, err := w.WriteAt(p.Loader.Code, 0)
-		return err
-	}}}
-	var faults []error
+	first, err := p.first(table)
+	places, faults := []place{first}, []error{err}
 	for _, part := range p.Image.Partitions {
 		place, err := p.fill(part)
 		if err != nil {
@@ -47,11 +42,34 @@ func (p Parts) fit() ([]place, error) {
 	return places, errors.Join(faults...)
 }
 
+// first is what lies before the partitions: boot code and table, and U-Boot on a board that has it.
+func (p Parts) first(table partition.Table) (place, error) {
+	end, have := p.Image.Partitions[0].Start, size.Size(len(p.Loader.UBoot))
+	var fault error
+	if uboot.Place+have > end {
+		fault = fmt.Errorf("U-Boot of %s, from %s on, reaches into %s, which starts at %s", have.Short(), uboot.Place, p.Image.Partitions[0].Role, end)
+	}
+	return place{"boot code and partition table", end, end, func(_ context.Context, w *writer) error {
+		if err := partition.Write(w, table); err != nil {
+			return err
+		}
+		if _, err := w.WriteAt(p.Loader.Code, 0); err != nil {
+			return err
+		}
+		_, err := w.WriteAt(p.Loader.UBoot, int64(uboot.Place))
+		return err
+	}}, fault
+}
+
 // layout is the partition table of an image.
 func layout(i spec.Image) partition.Table {
-	t := partition.Table{Disk: i.DiskUUID(), Size: i.Disk()}
+	t := partition.Table{Disk: i.DiskID(), Size: i.Disk()}
 	for n, p := range i.Partitions {
-		t.Partitions = append(t.Partitions, partition.Partition{Number: n + 1, Name: p.Label, Type: p.Type, GUID: p.UUID, Start: p.Start, Size: p.Size})
+		one := partition.Partition{Number: n + 1, Name: p.Label, Type: p.Type, GUID: p.UUID, Start: p.Start, Size: p.Size}
+		if t.MBR() && p.Role == "boot" {
+			one.Attributes = partition.Active
+		}
+		t.Partitions = append(t.Partitions, one)
 	}
 	return t
 }
@@ -97,10 +115,7 @@ func (p Parts) fillBoot(part spec.Partition) (place, error) {
 		return place{}, fmt.Errorf("boot: volume id: want 8 hex digits, have %q", part.FS)
 	}
 	fat := filesystem.FAT{Label: part.Label, ID: id, Time: p.Image.Time, Start: part.Start, Size: part.Size}
-	files := append([]filesystem.File{{Path: "boot.cfg", Data: []byte(bootloader.Config(p.Image))}, {Path: bootloader.Marker(p.Image)}}, p.Boot...)
-	if p.Loader.EFI != nil {
-		files = append(files, filesystem.File{Path: bootloader.EFIPath, Data: p.Loader.EFI})
-	}
+	files := append(bootloader.Files(p.Image, p.Loader), p.Boot...)
 	used, room, err := fat.Used(files)
 	if err != nil {
 		return place{}, fmt.Errorf("boot: %w", err)

@@ -19,7 +19,7 @@ import (
 func image(firmware ...string) spec.Image {
 	return spec.Image{
 		Name: "demo", Seed: "seed", Cmdline: "console=tty0 console=ttyS0,115200n8 panic=10",
-		Board: spec.Board{Firmware: firmware, Console: "ttyS0,115200n8"},
+		Board: spec.Board{Arch: spec.AMD64, Firmware: firmware, Console: "ttyS0,115200n8"},
 		Partitions: []spec.Partition{
 			{Role: "bios-boot", Start: size.MiB, Size: size.MiB},
 			{Role: "boot", Start: 4 * size.MiB, Size: 64 * size.MiB},
@@ -42,7 +42,7 @@ boot
 }
 
 func TestEmbeddedLooksForThisMediumOnTheBootDiskFirst(t *testing.T) {
-	want := `search.file /grove/id/` + image().DiskUUID() + ` root $root,gpt2 $root
+	want := `search.file /grove/id/` + image().DiskID() + ` root $root,gpt2 $root
 set prefix=($root)/grub
 configfile /boot.cfg
 `
@@ -169,5 +169,48 @@ func TestMakeRefusesAGRUBThatItDoesNotKnow(t *testing.T) {
 	boot[0x66] = 0
 	if _, err := patchCode(boot, image().Partition("bios-boot")); err == nil {
 		t.Error("another boot.img: want an error")
+	}
+}
+
+func TestUBootReadsExtlinux(t *testing.T) {
+	i := image(spec.Sunxi)
+	i.Cmdline = "panic=10 quiet"
+	want := `# demo: U-Boot reads this file.
+default grove
+timeout 1
+prompt 0
+label grove
+  linux /vmlinuz
+  initrd /initrd
+  fdtdir /dtbs
+  append panic=10 quiet
+`
+	files := Files(i, Pieces{UBoot: []byte("x")})
+	if len(files) != 1 || files[0].Path != "extlinux/extlinux.conf" || string(files[0].Data) != want {
+		t.Errorf("got %+v", files)
+	}
+}
+
+func TestARM64StartsByItsOwnName(t *testing.T) {
+	i := image("uefi")
+	i.Board.Arch = spec.ARM64
+	h, dir := fake(t, []byte("efi"))
+	folder := filepath.Join(t.TempDir(), "grub")
+	if err := Make(context.Background(), h, dir, i, folder); err != nil {
+		t.Fatal(err)
+	}
+	if ran := strings.Join(h.Ran(), "\n"); !strings.Contains(ran, "-O arm64-efi") || strings.Contains(ran, "x86_64") {
+		t.Errorf("ran %s", ran)
+	}
+	p, err := Read(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, f := range Files(i, p) {
+		paths = append(paths, f.Path)
+	}
+	if diff := cmp.Diff([]string{"boot.cfg", Marker(i), "EFI/BOOT/BOOTAA64.EFI"}, paths); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -82,6 +82,7 @@ type job struct {
 	kernel kernel.Kernel
 	debs   []string // of pins.System
 	mongod mongod.Binary
+	uboot  *manifest.UBoot // nil on a board without
 	system payload.System
 	parts  map[string]string // initramfs part, joined initramfs, loader, state: path in the cache
 	guard  sync.Mutex        // of parts and result.Warnings

@@ -106,7 +106,7 @@ func (j *job) pickKernel(ctx context.Context, count step.Counter) (out step.Outc
 		return out, err
 	}
 	j.kernel, out, err = kernel.Build(ctx, j.Cache, kernel.Request{Image: j.Image.Name, Deb: files[0], SHA256: j.pins.kernel[0].SHA256,
-		Boot: j.Image.Board.Kernel.Boot, System: j.Image.Board.Kernel.System})
+		Boot: j.Image.Board.Kernel.Boot, System: j.Image.Board.Kernel.System, Trees: j.Image.Board.Kernel.DeviceTrees})
 	return out, err
 }
 

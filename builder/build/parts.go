@@ -28,6 +28,9 @@ func (j *job) toolInputs() []cache.Input {
 }
 
 func (j *job) makeLoader(ctx context.Context) (string, step.Outcome, error) {
+	if j.Image.Board.OnSunxi() {
+		return j.takeUBoot(ctx)
+	}
 	return j.Cache.Get(ctx, cache.Part{Name: "loader", For: j.Image.Name,
 		Inputs: append(j.toolInputs(), cache.Input{Name: "start", Value: bootloader.Embedded(j.Image)}, cache.Input{Name: "firmware", Value: fmt.Sprint(j.Image.Board.Firmware)}),
 		Make:   func(ctx context.Context, to string) error { return bootloader.Make(ctx, j.Host, j.tools, j.Image, to) }})
@@ -51,7 +54,7 @@ func (j *job) makeState(ctx context.Context) (string, step.Outcome, error) {
 // node is what the agent is told.
 func (j *job) node() spec.Node {
 	i := j.Image
-	return spec.Node{Image: i.Name, DiskID: i.DiskUUID(), Time: i.Time, Console: i.Console.Login, Board: i.BoardName, Cluster: i.Cluster, Storage: i.Storage, Swap: i.Swap, Settings: i.Settings,
+	return spec.Node{Image: i.Name, DiskID: i.DiskID(), Time: i.Time, Console: i.Console.Login, Board: i.BoardName, Cluster: i.Cluster, Storage: i.Storage, Swap: i.Swap, Settings: i.Settings,
 		Mongod: spec.NodeMongod{Version: i.Mongod.Version, Config: i.Mongod.Config}}
 }
 

@@ -13,7 +13,6 @@ import (
 	"grove/builder/artifact"
 	"grove/builder/artifact/manifest"
 	"grove/builder/assemble"
-	"grove/builder/bootloader"
 	"grove/builder/cache"
 	"grove/builder/initramfs"
 	"grove/builder/plan"
@@ -109,7 +108,7 @@ func (j *job) stands(keys map[string]string) (artifact.Artifact, bool) {
 
 // assembly is all that goes into the image.
 func (j *job) assembly(ctx context.Context, resolved []byte, keys map[string]string) (assemble.Parts, error) {
-	loader, err := bootloader.Read(j.get(plan.Loader))
+	loader, err := j.loader()
 	if err != nil {
 		return assemble.Parts{}, err
 	}
@@ -122,12 +121,21 @@ func (j *job) assembly(ctx context.Context, resolved []byte, keys map[string]str
 		return assemble.Parts{}, err
 	}
 	m := manifest.Manifest{Grove: j.Version, Spec: resolved, Kernel: j.kernel.Release, Packages: j.pins.packages(), Go: j.maker.Source.Version, Modules: told.Modules, Parts: keys,
-		Mongod: manifest.Mongod{Version: j.Image.Mongod.Version, Source: source, SHA256: told.Mongod}}
+		Mongod: manifest.Mongod{Version: j.Image.Mongod.Version, Source: source, SHA256: told.Mongod}, UBoot: j.uboot}
 	for _, f := range j.system.Files {
 		m.System = append(m.System, manifest.File(f))
 	}
 	return assemble.Parts{Image: j.Image, Loader: loader, System: j.system.Squashfs, State: j.get(plan.State), Manifest: m, Compress: j.Packed,
-		Boot: []filesystem.File{{Path: "vmlinuz", From: j.kernel.Vmlinuz}, {Path: "initrd", From: j.get(plan.Initramfs)}, {Path: spec.NodeFile + ".example", Data: []byte(example)}}}, nil
+		Boot: j.bootFiles()}, nil
+}
+
+// bootFiles are those of the boot partition beside the loader's own.
+func (j *job) bootFiles() []filesystem.File {
+	files := []filesystem.File{{Path: "vmlinuz", From: j.kernel.Vmlinuz}, {Path: "initrd", From: j.get(plan.Initramfs)}, {Path: spec.NodeFile + ".example", Data: []byte(example)}}
+	for _, name := range j.Image.Board.Kernel.DeviceTrees {
+		files = append(files, filesystem.File{Path: "dtbs/" + name + ".dtb", From: filepath.Join(j.kernel.Trees, name+".dtb")})
+	}
+	return files
 }
 
 // told is what only the programs themselves tell. Reading it takes a fifth of a second, which a changed setting should not cost.

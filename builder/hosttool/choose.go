@@ -14,9 +14,13 @@ type set struct{ programs, data []string }
 
 func setFor(image spec.Arch) set {
 	s := set{programs: []string{"e2fsprogs", "squashfs-tools"}}
-	if image == spec.AMD64 { // the boards that start by GRUB
+	switch image { // the boards that start by GRUB
+	case spec.AMD64:
 		s.programs = append(s.programs, "grub-common")
 		s.data = []string{"grub-efi-amd64-bin", "grub-pc-bin"}
+	case spec.ARM64:
+		s.programs = append(s.programs, "grub-common")
+		s.data = []string{"grub-efi-arm64-bin"}
 	}
 	return s
 }

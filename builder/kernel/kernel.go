@@ -1,4 +1,4 @@
-// Package kernel takes from a Debian kernel package what an image needs of it: vmlinuz, and of some thousand modules the few dozen that were named, with all
+// Package kernel takes from a Debian kernel package what an image needs of it: vmlinuz, the device trees of its board, and of some thousand modules the few dozen that were named, with all
 // that they depend on, in two sets: the initramfs' and the system's.
 //
 // Debian's packages carry no modules.dep (depmod writes it when the package is installed), so the order comes from each module's own .modinfo section. Modules
@@ -19,7 +19,7 @@ import (
 )
 
 // layout is an input of the part: raise it when what write makes of the same package changes.
-const layout = "1"
+const layout = "2"
 
 // Request says which modules of which package.
 type Request struct {
@@ -28,6 +28,7 @@ type Request struct {
 	SHA256 string   // of that file
 	Boot   []string // modules of the initramfs
 	System []string // modules of the system, beyond those
+	Trees  []string // device trees, without .dtb
 }
 
 // Kernel is what came of it.
@@ -37,6 +38,7 @@ type Kernel struct {
 	Vmlinuz string // file
 	Boot    string // folder that becomes /modules of the initramfs: NAME.ko and index.json
 	System  string // folder that becomes /usr of the system: lib/modules/NAME.ko and lib/modules/index.json
+	Trees   string // folder of the device trees, NAME.dtb
 }
 
 // Build gives the kernel's parts; the package is only unpacked when no earlier build asked for the same.
@@ -48,6 +50,7 @@ func Build(ctx context.Context, c *cache.Cache, r Request) (Kernel, step.Outcome
 			{Name: "kernel package", Value: r.SHA256},
 			{Name: "kernel.boot", Value: strings.Join(r.Boot, " ")},
 			{Name: "kernel.system", Value: strings.Join(r.System, " ")},
+			{Name: "kernel.device_trees", Value: strings.Join(r.Trees, " ")},
 			{Name: "layout", Value: layout},
 		},
 		Make: r.build,
@@ -65,6 +68,7 @@ func Build(ctx context.Context, c *cache.Cache, r Request) (Kernel, step.Outcome
 		Vmlinuz: filepath.Join(dir, "vmlinuz"),
 		Boot:    filepath.Join(dir, "boot"),
 		System:  filepath.Join(dir, "system"),
+		Trees:   filepath.Join(dir, "dtbs"),
 	}, out, nil
 }
 
@@ -84,10 +88,13 @@ func (r Request) build(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
+	if err := takeTrees(unpacked, t.release, r.Trees, filepath.Join(to, "dtbs")); err != nil {
+		return err
+	}
 	return write(t, p, to)
 }
 
 // wanted leaves out documentation, System.map and the kernel's own configuration.
 func wanted(path string) bool {
-	return strings.HasPrefix(path, "boot/vmlinuz-") || strings.HasPrefix(path, "usr/lib/modules/")
+	return strings.HasPrefix(path, "boot/vmlinuz-") || strings.HasPrefix(path, "usr/lib/modules/") || strings.HasSuffix(path, ".dtb")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zip" // 1.7 times as fast as the standard library's
 
 	"grove/internal/size"
+	"grove/internal/step"
 )
 
 func (x *extraction) tar(r io.Reader) error {
@@ -81,7 +82,7 @@ func (x *extraction) zip(f *os.File) error {
 		}
 		r, err := m.Open()
 		if err == nil {
-			err = x.member(m.Name, int64(m.UncompressedSize64), reader{x.ctx, r})
+			err = x.member(m.Name, int64(m.UncompressedSize64), step.Reader(x.ctx, r))
 			err = errors.Join(err, r.Close())
 		}
 		if err != nil {
@@ -117,6 +118,6 @@ func (x *extraction) deb(file string) error {
 		if err != nil {
 			return err
 		}
-		return x.member(filepath.ToSlash(strings.TrimPrefix(p, dir+"/")), info.Size(), reader{x.ctx, f})
+		return x.member(filepath.ToSlash(strings.TrimPrefix(p, dir+"/")), info.Size(), step.Reader(x.ctx, f))
 	})
 }

@@ -59,7 +59,7 @@ func (x *extraction) run(file string) error {
 }
 
 func (x *extraction) open(f *os.File, head []byte) error {
-	in := reader{x.ctx, f}
+	in := step.Reader(x.ctx, f)
 	starts := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
 	switch {
 	case starts(elf.ELFMAG):

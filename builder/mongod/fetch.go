@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -36,35 +35,7 @@ func (s *Store) fetch(ctx context.Context, from spec.Source, count step.Counter)
 	case from.Wheel != "":
 		return s.wheel(ctx, from)
 	}
-	return s.copy(ctx, from)
-}
-
-// copy takes a file at hand into the cache, so that the image can be built again when it is gone.
-func (s *Store) copy(ctx context.Context, from spec.Source) (string, error) {
-	file := from.File + from.Deb
-	in, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	temp, clean, err := s.Cache.Temp(filepath.Base(file))
-	if err != nil {
-		return "", err
-	}
-	defer clean()
-	out, err := os.Create(temp)
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(out, reader{ctx, in})
-	if err = errors.Join(err, out.Close()); err != nil {
-		return "", fmt.Errorf("copy %s into the cache: %w", file, err)
-	}
-	kept, err := s.Cache.Keep(temp, from.SHA256)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	return kept, nil
+	return s.Cache.Take(ctx, from.File+from.Deb, from.SHA256) // so that the image can be built again when the file is gone
 }
 
 // A wheel may come over a slow line, but pip must not hang for ever.
@@ -121,17 +92,4 @@ func pip(look func(string) string, from spec.Source, dir string) (host.Command, 
 	c.Path = look("python3")
 	c.Args = append([]string{"-m", "pip"}, c.Args...)
 	return c, c.Path != ""
-}
-
-// reader ends with its context.
-type reader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(p)
 }

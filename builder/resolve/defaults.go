@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"grove/internal/partition"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -19,10 +20,6 @@ const (
 	// Measured on the demo's system, 181 MB, in blocks of 128 KiB: zstd 3 packs in 0.9 s of CPU to 61 MB, zstd 6 in 2.0 s to 57 MB, zstd 15 in 28 s to 53 MB, lz4 in
 	// 0.4 s to 84 MB; a node's mongod starts by 4.30, 4.36, 4.63 and 3.4 × 10^9 instructions.
 	compression, level = "zstd", 3
-
-	// A panic ends in a restart, not in a dead console; the serial console comes last, since /dev/console is the last one named. The boards are virtual machines,
-	// on whose crowded hosts the kernel's check of the timer fails now and then, which is a panic (Documentation/admin-guide/kernel-parameters.txt, no_timer_check).
-	cmdline = "console=tty0 console=%s panic=10 no_timer_check quiet"
 
 	// MongoDB's own advice for WiredTiger, and the only one of the two whose absence its start-up warns about.
 	dataFilesystem = "xfs"
@@ -60,8 +57,12 @@ var smallest = spec.Partitions{Boot: 40 * size.MiB, System: 64 * size.MiB, State
 var systemPackages = []string{"mdadm", "lvm2", "dmsetup", "e2fsprogs", "xfsprogs", "util-linux", "mount", "fdisk"}
 
 // The libraries that MongoDB's own binaries for Ubuntu 22.04 and 24.04 ask for (readelf -d): OpenSSL 3, curl, lzma, libgcc and libc. Debian's newer names
-// (libssl3t64) provide these older ones.
-var mongodPackages = []string{"libc6", "libgcc-s1", "liblzma5", "libssl3", "libcurl4"}
+// (libssl3t64) provide these older ones, but not on armhf, where time became 64 bits wide; MongoDB for 32 bits is older than OpenSSL 3 and asks for none of them.
+var mongodPackages = map[spec.Arch][]string{
+	spec.AMD64: {"libc6", "libgcc-s1", "liblzma5", "libssl3", "libcurl4"},
+	spec.ARM64: {"libc6", "libgcc-s1", "liblzma5", "libssl3", "libcurl4"},
+	spec.ARMHF: {"libc6", "libgcc-s1", "libstdc++6"},
+}
 
 // The u-root commands for a person at the console, and for the pipes of a script there. Those that pull in TLS or SSH cost megabytes and are left out.
 var commands = []string{
@@ -75,4 +76,10 @@ const (
 	typeBIOSBoot = "21686148-6449-6E6F-744E-656564454649"
 	typeESP      = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
 	typeLinux    = "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
+)
+
+// Types of an MBR.
+const (
+	mbrFAT32 = partition.TypeFAT32
+	mbrLinux = partition.TypeLinux
 )

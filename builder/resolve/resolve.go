@@ -4,12 +4,12 @@
 package resolve
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
 	"grove/builder/catalog"
 	"grove/internal/diag"
+	"grove/internal/partition"
 	"grove/internal/settings"
 	"grove/internal/size"
 	"grove/internal/spec"
@@ -21,6 +21,7 @@ func Image(p catalog.Pair) (spec.Image, diag.Findings) {
 	r.board()
 	r.debian()
 	r.mongod()
+	r.uboot()
 	r.packages()
 	r.storage()
 	r.swap()
@@ -45,8 +46,9 @@ func fill(p catalog.Pair) spec.Image {
 	}
 	i.Packages = append(append([]string{}, systemPackages...), in.Packages...)
 	if len(i.Mongod.Packages) == 0 {
-		i.Mongod.Packages = mongodPackages
+		i.Mongod.Packages = mongodPackages[p.Board.Arch]
 	}
+	i.UBoot = spec.File{File: at(p.Folder, in.UBoot.File), SHA256: in.UBoot.SHA256}
 	i.Mongod.Source.File = at(p.Folder, i.Mongod.Source.File)
 	if !strings.Contains(i.Mongod.Source.Deb, "://") {
 		i.Mongod.Source.Deb = at(p.Folder, i.Mongod.Source.Deb)
@@ -54,8 +56,8 @@ func fill(p catalog.Pair) spec.Image {
 	for _, name := range commands {
 		i.Commands = append(i.Commands, "github.com/u-root/u-root/cmds/core/"+name)
 	}
-	i.Cmdline = strings.TrimSpace(fmt.Sprintf(cmdline, p.Board.Console) + " " + in.Kernel.Append)
-	i.Partitions = layout(i.Seed, in.Partitions)
+	i.Cmdline = strings.TrimSpace(cmdline(p.Board) + " " + in.Kernel.Append)
+	i.Partitions = layout(i.Seed, p.Board, in.Partitions)
 	i.Cluster, i.Storage, i.Swap = or(in.Cluster, in.Name), storage(in.Storage), in.Swap
 	i.Settings = in.Settings.Over(settingsDefaults)
 	if i.Settings.ReplicaSet.Name != "" {
@@ -64,21 +66,47 @@ func fill(p catalog.Pair) spec.Image {
 	return i
 }
 
-// layout places the partitions one behind the other. The first 4 MiB hold the partition table and GRUB's core; 4 MiB is also the erase block of most flash.
-func layout(seed string, sizes spec.Partitions) []spec.Partition {
-	boot, system, state := orSize(sizes.Boot, partitions.Boot), orSize(sizes.System, partitions.System), orSize(sizes.State, partitions.State)
-	list := []spec.Partition{
-		{Role: "bios-boot", Label: "bios-boot", Type: typeBIOSBoot, Start: size.MiB, Size: size.MiB},
-		{Role: "boot", Label: "GROVE-BOOT", Type: typeESP, Start: 4 * size.MiB, Size: boot},
-		{Role: "system-a", Label: "system-a", Type: typeLinux, Size: system},
-		{Role: "system-b", Label: "system-b", Type: typeLinux, Size: system},
-		{Role: "state", Label: "state", Type: typeLinux, Size: state},
+// cmdline is the kernel's: a panic ends in a restart, not in a dead console; the serial console comes last, since /dev/console is the last one named. The PCs are virtual
+// machines, on whose crowded hosts the kernel's check of the timer fails now and then, which is a panic (Documentation/admin-guide/kernel-parameters.txt, no_timer_check).
+// On a sunxi board the device tree names the console: the board's serial port, or that of the machine of QEMU which stands for it.
+func cmdline(b spec.Board) string {
+	var words []string
+	if !b.OnSunxi() {
+		words = append(words, "console=tty0", "console="+b.Console)
 	}
+	words = append(words, "panic=10")
+	if b.Arch == spec.AMD64 {
+		words = append(words, "no_timer_check")
+	}
+	return strings.Join(append(words, "quiet"), " ")
+}
+
+// layout places the partitions one behind the other. The first 4 MiB hold the partition table and GRUB's core or U-Boot; 4 MiB is also the erase block of most flash.
+func layout(seed string, b spec.Board, sizes spec.Partitions) []spec.Partition {
+	boot, system, state := orSize(sizes.Boot, partitions.Boot), orSize(sizes.System, partitions.System), orSize(sizes.State, partitions.State)
+	esp, linux := typeESP, typeLinux
+	if b.OnSunxi() {
+		esp, linux = mbrFAT32, mbrLinux
+	}
+	list := []spec.Partition{
+		{Role: "boot", Label: "GROVE-BOOT", Type: esp, Size: boot},
+		{Role: "system-a", Label: "system-a", Type: linux, Size: system},
+		{Role: "system-b", Label: "system-b", Type: linux, Size: system},
+		{Role: "state", Label: "state", Type: linux, Size: state},
+	}
+	if !b.OnSunxi() {
+		list = append([]spec.Partition{{Role: "bios-boot", Label: "bios-boot", Type: typeBIOSBoot, Start: size.MiB, Size: size.MiB}}, list...)
+	}
+	next := 4 * size.MiB
 	for n := range list {
 		p := &list[n]
 		p.UUID = spec.ID(seed, "partition/"+p.Role)
-		if n >= 2 {
-			p.Start = list[n-1].Start + list[n-1].Size
+		if b.OnSunxi() {
+			p.UUID = partition.PartUUID(spec.DiskID(seed, b), n+1)
+		}
+		if p.Start == 0 {
+			p.Start = next
+			next += p.Size
 		}
 		switch p.Role {
 		case "boot":

@@ -86,8 +86,8 @@ func write(t *testing.T, text string) string {
 func TestFindings(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"a good recipe", "", "", ""},
-		{"no board", "board: m4.4xlarge", "title: x", "r.yaml: board: is missing; there are m4.4xlarge, qemu-amd64"},
-		{"an unknown board", "m4.4xlarge", "m4.large", `r.yaml:1:8: board: unknown board "m4.large"; did you mean "m4.4xlarge"?; there are m4.4xlarge, qemu-amd64`},
+		{"no board", "board: m4.4xlarge", "title: x", "r.yaml: board: is missing; there are m4.4xlarge, m7g, pcduino3-nano, qemu-amd64, qemu-arm64"},
+		{"an unknown board", "m4.4xlarge", "m4.large", `r.yaml:1:8: board: unknown board "m4.large"; did you mean "m4.4xlarge"?; there are m4.4xlarge, m7g, pcduino3-nano, qemu-amd64, qemu-arm64`},
 		{"no version", `version: "6.0.5", `, "", `r.yaml:2:9: mongod.version: is missing; want one such as "6.0.5"`},
 		{"half a version", `"6.0.5"`, `"6.0"`, `r.yaml:2:19: mongod.version: want three numbers such as 6.0.5, have "6.0"`},
 		{"no source", `url: "https://example.org/m.tgz", `, "", "r.yaml:2:36: mongod.source: want one of url, file, deb, wheel, have none"},
@@ -134,10 +134,12 @@ func TestFindings(t *testing.T) {
 }
 
 func TestLayoutFollowsOneBehindTheOther(t *testing.T) {
-	list := layout("seed", spec.Partitions{})
-	for n := 1; n < len(list); n++ {
-		if list[n].Start < list[n-1].Start+list[n-1].Size || list[n].Start%(1<<20) != 0 {
-			t.Errorf("%s at %s overlaps %s or is not aligned", list[n].Role, list[n].Start, list[n-1].Role)
+	for _, firmware := range []string{"bios", spec.Sunxi} {
+		list := layout("seed", spec.Board{Firmware: []string{firmware}}, spec.Partitions{})
+		for n := 1; n < len(list); n++ {
+			if list[n].Start < list[n-1].Start+list[n-1].Size || list[n].Start%(1<<20) != 0 {
+				t.Errorf("%s: %s at %s overlaps %s or is not aligned", firmware, list[n].Role, list[n].Start, list[n-1].Role)
+			}
 		}
 	}
 }

@@ -41,24 +41,84 @@ func (r *rules) board() {
 	if b.Name == "" {
 		return // catalog has said so
 	}
-	for _, must := range [][2]string{{"arch", string(b.Arch)}, {"tier", b.Tier}, {"console", b.Console}, {"kernel.package", b.Kernel.Package}, {"lab.machine", b.Lab.Machine}} {
+	for _, must := range [][2]string{{"arch", string(b.Arch)}, {"tier", b.Tier}, {"kernel.package", b.Kernel.Package}, {"lab.machine", b.Lab.Machine}} {
 		if must[1] == "" {
 			r.inBoard(must[0], "is missing")
 		}
 	}
 	oneOf(r.inBoard, "tier", b.Tier, spec.Tiers)
-	oneOf(r.inBoard, "arch", string(b.Arch), []string{string(spec.AMD64)})
-	for n, f := range b.Firmware {
-		oneOf(r.inBoard, fmt.Sprintf("firmware[%d]", n), f, []string{"bios", "uefi"})
-	}
-	if len(b.Firmware) == 0 {
-		r.inBoard("firmware", "is missing; want bios, uefi or both")
+	oneOf(r.inBoard, "arch", string(b.Arch), []string{string(spec.AMD64), string(spec.ARM64), string(spec.ARMHF)})
+	r.firmware(b)
+	for n, name := range b.Kernel.DeviceTrees {
+		if !treeForm.MatchString(name) {
+			r.inBoard(fmt.Sprintf("kernel.device_trees[%d]", n), "want the name of a device tree without .dtb, have %q", name)
+		}
 	}
 	if b.Memory < size.GiB/2 {
 		r.inBoard("memory", "have %s, want at least 512MiB: mongod's cache alone takes 256MiB", b.Memory)
 	}
 	if b.Lab.CPUs < 1 || b.Lab.Memory < size.GiB/2 {
 		r.inBoard("lab", "want at least 1 of cpus and 512MiB of memory, have %d and %s", b.Lab.CPUs, b.Lab.Memory)
+	}
+}
+
+// startsBy are the firmwares of which an architecture's boards have any, each way of starting that Grove makes a boot loader for.
+var startsBy = map[spec.Arch][]string{spec.AMD64: {"bios", "uefi"}, spec.ARM64: {"uefi"}, spec.ARMHF: {spec.Sunxi}}
+
+func (r *rules) firmware(b spec.Board) {
+	want := startsBy[b.Arch]
+	if want == nil {
+		return // the architecture is a finding
+	}
+	if len(b.Firmware) == 0 {
+		r.inBoard("firmware", "is missing; want %s", strings.Join(want, ", "))
+	}
+	for n, f := range b.Firmware {
+		if !slices.Contains(want, f) {
+			r.inBoard(fmt.Sprintf("firmware[%d]", n), "a board of %s starts by %s, have %q", b.Arch, strings.Join(want, " or "), f)
+		}
+	}
+	if !b.OnSunxi() {
+		if b.Console == "" {
+			r.inBoard("console", "is missing")
+		}
+		if b.UBoot != (spec.UBoot{}) {
+			r.inBoard("uboot", "goes with the firmware %s only", spec.Sunxi)
+		}
+		return
+	}
+	if b.Console != "" {
+		r.inBoard("console", "is named by the device tree of a %s board: leave it out, as one image is to speak on the board's serial port and on that of QEMU", spec.Sunxi)
+	}
+	for _, must := range [][2]string{{"defconfig", b.UBoot.Defconfig}, {"device_tree", b.UBoot.DeviceTree}, {"version", b.UBoot.Version}, {"compiler", b.UBoot.Compiler}, {"sha256", b.UBoot.SHA256}} {
+		if must[1] == "" {
+			r.inBoard("uboot."+must[0], "is missing")
+		}
+	}
+	if !slices.Contains(b.Kernel.DeviceTrees, b.UBoot.DeviceTree) {
+		r.inBoard("kernel.device_trees", "%s is missing, the board's own", b.UBoot.DeviceTree)
+	}
+}
+
+func (r *rules) uboot() {
+	own, b := r.pair.Recipe.UBoot, r.pair.Board
+	switch {
+	case own == (spec.File{}) || b.Name == "":
+		return
+	case !b.OnSunxi():
+		r.recipe("uboot", "the board %s starts by %s, not by U-Boot", b.Name, strings.Join(b.Firmware, " and "))
+	case own.File == "":
+		r.recipe("uboot.file", "is missing")
+	}
+	r.sum("uboot.sha256", own.SHA256)
+}
+
+// sum wants what is brought into an image to be known.
+func (r *rules) sum(key, value string) {
+	if value == "" {
+		r.recipe(key, "is missing; nothing goes into an image unverified (sha256sum FILE prints it)")
+	} else if !sumForm.MatchString(value) {
+		r.recipe(key, "want 64 hexadecimal digits in lower case, have %q", value)
 	}
 }
 
@@ -72,6 +132,7 @@ var (
 	sumForm     = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	nameForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	appendForm  = regexp.MustCompile(`^[A-Za-z0-9 .,:=_+/@%~\[\]-]*$`)
+	treeForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	wheelForm   = regexp.MustCompile(`^[A-Za-z0-9._-]+==[A-Za-z0-9.+!-]+$`) // PEP 440, pinned
 )
 
@@ -139,11 +200,7 @@ func (r *rules) source(s spec.Source) {
 	if s.Wheel == "" && s.Platform != "" {
 		r.recipe(key+".platform", "goes with a wheel only")
 	}
-	if s.SHA256 == "" {
-		r.recipe(key+".sha256", "is missing; nothing goes into an image unverified (sha256sum FILE prints it)")
-	} else if !sumForm.MatchString(s.SHA256) {
-		r.recipe(key+".sha256", "want 64 hexadecimal digits in lower case, have %q", s.SHA256)
-	}
+	r.sum(key+".sha256", s.SHA256)
 }
 
 func (r *rules) packages() {

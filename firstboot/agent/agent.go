@@ -169,7 +169,7 @@ func (a *Agent) findMedium() (done <-chan struct{}) {
 		_, _ = io.Copy(io.Discard, a.Searched)
 		m, seen, err := disk.Find(a.Root, a.image.DiskID)
 		if err == nil && m.Name == "" {
-			err = fmt.Errorf("there is no medium with the GUID %s, only %s", a.image.DiskID, seen)
+			err = fmt.Errorf("there is no medium with the partition table %s, only %s", a.image.DiskID, seen)
 		}
 		if err != nil {
 			a.voice.Problem("medium", err.Error())

@@ -300,7 +300,7 @@ func TestNodeStaysUpWithout(t *testing.T) {
 		},
 			"state: mount /dev/vda2 on /state as ext4: bad superblock; mongod is not started", "absent", "grove-aabbcc"},
 		{"the medium", func(n *bench) { n.file("dev/vda", "") },
-			"medium: there is no medium with the GUID " + guid + ", only vda (64 MiB, no GPT)", "absent", "grove-aabbcc"},
+			"medium: there is no medium with the partition table " + guid + ", only vda (64 MiB, no GPT)", "absent", "grove-aabbcc"},
 		{"a good node.yaml", func(n *bench) {
 			n.file("sys/firmware/qemu_fw_cfg/by_name/opt/org.grove/node.yaml/raw", "hostname: db1\nhostnam: db2\n")
 		}, "node: node.yaml is refused: opt/org.grove/node.yaml:2:1: hostnam: ", "ready", "grove-aabbcc"},

@@ -199,3 +199,39 @@ func TestSuperblocksThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+func TestAMediumWithAnMBRIsFoundAndFilled(t *testing.T) {
+	n := node{t, t.TempDir()}
+	const sig = "1a2b3c4d"
+	table := partition.Table{Disk: sig, Size: 64 * size.MiB, Partitions: []partition.Partition{
+		{Number: 1, Name: Boot, Type: partition.TypeFAT32, GUID: partition.PartUUID(sig, 1), Start: 4 * size.MiB, Size: 10 * size.MiB},
+		{Number: 4, Name: State, Type: partition.TypeLinux, GUID: partition.PartUUID(sig, 4), Start: 34 * size.MiB, Size: 30 * size.MiB},
+	}}
+	f := n.file("dev/mmcblk0", "")
+	for _, err := range []error{os.Truncate(f, int64(64*size.MiB)), n.open(f, func(d *os.File) error { return partition.Write(d, table) }), os.Truncate(f, int64(160*size.MiB))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.kernelSees("mmcblk0", 160*size.MiB)
+	n.kernelSees("mmcblk0/mmcblk0p4", 30*size.MiB)
+	n.file("sys/class/block/mmcblk0/mmcblk0p4/partition", "4\n")
+	if err := os.Rename(newNode(t, 65*size.MiB, 65*size.MiB).root+"/dev/vda5", n.root+"/dev/mmcblk0p4"); err != nil {
+		t.Fatal(err)
+	}
+	m, seen, err := Find(n.root, sig)
+	if err != nil || m.Name != "mmcblk0" || seen.String() != "mmcblk0 (160 MiB, MBR "+sig+")" {
+		t.Fatalf("got %q, %v, seen %s", m.Name, err, seen)
+	}
+	got, err := MountState(&host.FakeMachine{}, m, "/state")
+	if want := []string{"partition table of mmcblk0 written anew for 160 MiB", "partition state grown from 30 MiB to 126 MiB"}; err != nil || !slices.Equal(got.Did, want) {
+		t.Errorf("got %+v, %v; want %q", got, err, want)
+	}
+	if out, err := exec.Command("sfdisk", "--verify", f).CombinedOutput(); err != nil || !strings.Contains(string(out), "No errors detected.") {
+		t.Errorf("sfdisk: %v: %s", err, out)
+	}
+	again, _, err := Find(n.root, sig)
+	if err != nil || again.Table.Partitions[1].Size != 126*size.MiB {
+		t.Errorf("got %+v, %v", again.Table, err)
+	}
+}

@@ -1,6 +1,6 @@
 // Package disk finds the medium that the node was booted from, and makes its state partition fill it.
 //
-// The medium is known by the GUID of its partition table, never by a name of /dev: those depend on the order in which disks appear. Nothing here formats
+// The medium is known by the GUID of its GPT or the signature of its MBR, never by a name of /dev: those depend on the order in which disks appear. Nothing here formats
 // or erases; the only writes are the table's new end and the growth of a file system that is there.
 package disk
 
@@ -41,8 +41,8 @@ func (s Sight) String() string {
 	return strings.Join(s, ", ")
 }
 
-// Find looks at all disks once. root is where /sys and /dev are, empty on a node. Without an error and with a Medium of no name it has not appeared yet.
-func Find(root, guid string) (Medium, Sight, error) {
+// Find looks at all disks once, for a GPT with this GUID or, if it has 8 digits, an MBR with this signature. root is where /sys and /dev are, empty on a node. Without an error and with a Medium of no name it has not appeared yet.
+func Find(root, id string) (Medium, Sight, error) {
 	folders, err := filepath.Glob(root + "/sys/class/block/*")
 	if err != nil {
 		return Medium{}, nil, err
@@ -50,12 +50,12 @@ func Find(root, guid string) (Medium, Sight, error) {
 	var seen Sight
 	var found []Medium
 	for _, folder := range folders {
-		m, said, whole := look(root, folder)
+		m, said, whole := look(root, folder, id)
 		if !whole {
 			continue
 		}
 		seen = append(seen, fmt.Sprintf("%s (%s, %s)", m.Name, m.Size.Short(), said))
-		if strings.EqualFold(m.Table.Disk, guid) {
+		if strings.EqualFold(m.Table.Disk, id) {
 			found = append(found, m)
 		}
 	}
@@ -69,7 +69,7 @@ func Find(root, guid string) (Medium, Sight, error) {
 }
 
 // look reads the partition table of a whole disk that has room; loops and RAM disks are none of ours.
-func look(root, folder string) (m Medium, said string, whole bool) {
+func look(root, folder, id string) (m Medium, said string, whole bool) {
 	m = Medium{Name: filepath.Base(folder), root: root}
 	if _, err := os.Stat(folder + "/partition"); err == nil || strings.HasPrefix(m.Name, "loop") || strings.HasPrefix(m.Name, "ram") {
 		return m, "", false
@@ -84,10 +84,14 @@ func look(root, folder string) (m Medium, said string, whole bool) {
 		return m, err.Error(), true
 	}
 	defer f.Close()
-	if m.Table, err = partition.Read(f, m.Size); err != nil {
-		return m, "no GPT", true
+	kind, read := "GPT", partition.Read
+	if (partition.Table{Disk: id}).MBR() {
+		kind, read = "MBR", partition.ReadMBR
 	}
-	return m, "GPT " + m.Table.Disk, true
+	if m.Table, err = read(f, m.Size); err != nil {
+		return m, "no " + kind, true
+	}
+	return m, kind + " " + m.Table.Disk, true
 }
 
 func number(file string) (int64, error) {

@@ -30,7 +30,7 @@ func (p *first) beginSearch() io.Closer {
 
 // system mounts the medium's system partition on /usr. Without one the node goes on: a person at the console, and the agent, can still say so.
 func (p *first) system() {
-	wait := "looks for the medium with the GUID " + p.image.DiskID
+	wait := "looks for the medium with the partition table " + p.image.DiskID
 	deadline, tell := time.After(mediumDeadline), time.NewTicker(mediumSays)
 	defer tell.Stop()
 	for {

@@ -1,9 +1,11 @@
-// Package partition reads, writes and grows GPT partition tables.
+// Package partition reads, writes and grows partition tables: GPT, and MBR where a boot ROM wants its loader in the place of a GPT.
 //
 //	LBA 0        boot code of 440 bytes (not ours: left as it is) and the protective MBR
 //	LBA 1..33    header and 128 entries
 //	             partitions, each starting on a multiple of 1 MiB
 //	last 33      the backup: entries, then header
+//
+// Of an MBR there is LBA 0 alone, with a signature of the disk and four entries.
 //
 // The encoding is go-diskfs's; it checks nothing, so Check does before a byte is written. Sectors are 512 bytes: a medium with 4 KiB logical
 // sectors is refused by Read, as no header is found at byte 512. GUIDs are written in lower case, as Linux shows them.
@@ -33,13 +35,13 @@ const (
 
 // Table is a partition table. Size is the medium's, as far as the table knows: the end of its backup.
 type Table struct {
-	Disk       string // GUID of the medium
+	Disk       string // GUID of the medium; of an MBR its signature
 	Size       size.Size
 	Partitions []Partition // by number
 	FromBackup bool        // read from the backup, as the table at the start of the medium is damaged
 }
 
-// Partition is one entry. Start and Size are bytes.
+// Partition is one entry. Start and Size are bytes. Of an MBR, Type has two hexadecimal digits, and GUID is the PARTUUID.
 type Partition struct {
 	Number     int       `json:"number"` // from 1
 	Name       string    `json:"name"`
@@ -63,19 +65,18 @@ func (t Table) Find(name string) (Partition, bool) {
 // Check gives all that is wrong with a table that is about to be written.
 func (t Table) Check() error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !isGUID(t.Disk) {
-		fault("disk GUID: want 8-4-4-4-12 hex digits, have %q", t.Disk)
+	if t.MBR() {
+		faults = t.checkMBR()
+	} else {
+		faults = t.checkGPT()
 	}
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if t.Size%sector != 0 {
 		fault("size of the medium: want a multiple of 512 bytes, have %s", t.Size)
 	}
-	if len(t.Partitions) > 128 {
-		fault("have %d partitions, want at most 128", len(t.Partitions))
-	}
 	guids, numbers := map[string]string{strings.ToLower(t.Disk): "the disk"}, map[int]string{}
 	for i, p := range t.Partitions {
-		faults = append(faults, p.check(t.Size)...)
+		faults = append(faults, p.check(t.Size-t.ends())...)
 		if other, taken := guids[strings.ToLower(p.GUID)]; taken {
 			fault("partition %s: has the GUID of %s: %s", p.Name, other, p.GUID)
 		}
@@ -92,18 +93,41 @@ func (t Table) Check() error {
 	return errors.Join(faults...)
 }
 
-func (p Partition) check(medium size.Size) (faults []error) {
+// checkGPT gives what is wrong with a GPT beyond what any table may have wrong.
+func (t Table) checkGPT() (faults []error) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !isGUID(t.Disk) {
+		fault("disk GUID: want 8-4-4-4-12 hex digits, have %q", t.Disk)
+	}
+	if len(t.Partitions) > 128 {
+		fault("have %d partitions, want at most 128", len(t.Partitions))
+	}
+	for _, p := range t.Partitions {
+		if n := len(utf16.Encode([]rune(p.Name))); n == 0 || n > maxName {
+			fault("partition %s: name has %d UTF-16 units, want 1 to %d", p.Name, n, maxName)
+		}
+		if !isGUID(p.Type) || !isGUID(p.GUID) {
+			fault("partition %s: type and GUID: want 8-4-4-4-12 hex digits, have %q and %q", p.Name, p.Type, p.GUID)
+		}
+		if p.Number < 1 || p.Number > 128 {
+			fault("partition %s: number %d, want 1 to 128", p.Name, p.Number)
+		}
+	}
+	return faults
+}
+
+// ends is what the table itself takes at the end of the medium.
+func (t Table) ends() size.Size {
+	if t.MBR() {
+		return 0
+	}
+	return ends
+}
+
+// check looks at a partition's place; last is where the room for partitions ends.
+func (p Partition) check(last size.Size) (faults []error) {
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("partition %s: "+format, append([]any{p.Name}, args...)...))
-	}
-	if n := len(utf16.Encode([]rune(p.Name))); n == 0 || n > maxName {
-		fault("name has %d UTF-16 units, want 1 to %d", n, maxName)
-	}
-	if !isGUID(p.Type) || !isGUID(p.GUID) {
-		fault("type and GUID: want 8-4-4-4-12 hex digits, have %q and %q", p.Type, p.GUID)
-	}
-	if p.Number < 1 || p.Number > 128 {
-		fault("number %d, want 1 to 128", p.Number)
 	}
 	if p.Start <= 0 || p.Start%Align != 0 {
 		fault("starts at %s, want a multiple of %s, and not 0", p.Start, Align)
@@ -111,8 +135,8 @@ func (p Partition) check(medium size.Size) (faults []error) {
 	if p.Size <= 0 || p.Size%sector != 0 {
 		fault("size %s, want a multiple of 512 bytes, and not 0", p.Size)
 	}
-	if end, last := p.Start+p.Size, medium-ends; end > last {
-		fault("ends at %s, that is %s too far: the backup table needs the end of the medium", end, (end - last).Short())
+	if end := p.Start + p.Size; end > last {
+		fault("ends at %s, that is %s too far: the room for partitions ends at %s", end, (end - last).Short(), last.Short())
 	}
 	return faults
 }

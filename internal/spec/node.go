@@ -3,7 +3,7 @@ package spec
 // Node is what the image tells the agent, as JSON in the initramfs at /etc/grove/image.json. The names are the contract between the two wings.
 type Node struct {
 	Image   string     `json:"image"`   // the recipe's name
-	DiskID  string     `json:"disk_id"` // GPT disk GUID of the medium
+	DiskID  string     `json:"disk_id"` // GPT disk GUID of the medium, or signature of its MBR
 	Time    int64      `json:"time"`    // seconds since 1970; no clock is earlier than this
 	Console string     `json:"console"` // none or shell
 	Mongod  NodeMongod `json:"mongod"`

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"slices"
 
 	"grove/internal/size"
 )
@@ -28,12 +29,29 @@ type Board struct {
 	Title    string   `yaml:"title"`
 	Tier     string   `yaml:"tier"` // one of Tiers
 	Arch     Arch     `yaml:"arch"`
-	CPU      []string `yaml:"cpu"`      // features that bear on mongod: avx, armv8.2-a
-	Memory   Size     `yaml:"memory"`   // of the smallest machine of the kind
-	Firmware []string `yaml:"firmware"` // bios, uefi
-	Console  string   `yaml:"console"`  // serial console as the kernel writes it: ttyS0,115200n8
+	CPU      []string `yaml:"cpu"`             // features that bear on mongod: avx, armv8.2-a
+	Memory   Size     `yaml:"memory"`          // of the smallest machine of the kind
+	Firmware []string `yaml:"firmware"`        // bios, uefi; or sunxi alone, the boot ROM of an Allwinner SoC
+	UBoot    UBoot    `yaml:"uboot,omitempty"` // of a sunxi board
+	Console  string   `yaml:"console"`         // serial console as the kernel writes it: ttyS0,115200n8; empty on a sunxi board, whose device tree names it
 	Kernel   Kernel   `yaml:"kernel"`
 	Lab      Lab      `yaml:"lab"`
+}
+
+// Sunxi is the firmware of Allwinner's SoCs: the boot ROM reads SPL and U-Boot at 8 KiB of the SD card, which leaves no room for a GPT.
+const Sunxi = "sunxi"
+
+// OnSunxi tells whether the board starts by Allwinner's boot ROM.
+func (b Board) OnSunxi() bool { return slices.Contains(b.Firmware, Sunxi) }
+
+// UBoot is the boot loader of a board that has none of its own: which, and what the one built from Debian's source is like.
+type UBoot struct {
+	Defconfig  string `yaml:"defconfig"`   // Linksprite_pcDuino3_Nano_defconfig
+	DeviceTree string `yaml:"device_tree"` // that its SPL names: sun7i-a20-pcduino3-nano
+	Wrong      string `yaml:"wrong"`       // what another board's U-Boot does to this one, for whoever brings it
+	Version    string `yaml:"version"`     // of Debian's source package
+	Compiler   string `yaml:"compiler"`    // Debian's package of it with its version
+	SHA256     string `yaml:"sha256"`      // of what this compiler makes of it
 }
 
 // Tiers are the honest words for how far a board was seen to work.
@@ -42,20 +60,29 @@ var Tiers = []string{"booted in QEMU whole", "booted in part", "built and checke
 // Size is short for size.Size.
 type Size = size.Size
 
-// Kernel names the package and the modules: Boot in the initramfs, System in the squashfs, each with all that they depend on.
+// Kernel names the package and the modules: Boot in the initramfs, System in the squashfs, each with all that they depend on. DeviceTrees go into dtbs/ of the boot
+// partition, where U-Boot takes the one that it knows its board by.
 type Kernel struct {
-	Package string   `yaml:"package"`
-	Boot    []string `yaml:"boot"`
-	System  []string `yaml:"system"`
+	Package     string   `yaml:"package"`
+	DeviceTrees []string `yaml:"device_trees,omitempty"` // without .dtb
+	Boot        []string `yaml:"boot"`
+	System      []string `yaml:"system"`
 }
 
 // Lab is the virtual machine that stands for the board in QEMU.
 type Lab struct {
-	Machine string `yaml:"machine"` // q35
+	Machine string `yaml:"machine"` // q35; virt
 	CPU     string `yaml:"cpu"`     // max
 	CPUs    int    `yaml:"cpus"`
 	Memory  Size   `yaml:"memory"`
 	Disk    Size   `yaml:"disk"` // size of the medium that the image is put on; state grows into it
+	Chain   Chain  `yaml:"chain,omitempty"`
+}
+
+// Chain is a machine of QEMU's that is near enough to a sunxi board to start by its boot ROM, so that SPL, U-Boot and SD card have their part in it.
+type Chain struct {
+	Machine string `yaml:"machine"` // cubieboard
+	UBoot   string `yaml:"uboot"`   // the machine's own, by its folder in Debian's package u-boot-sunxi: Cubieboard. It takes the place of the board's in a copy of the image
 }
 
 // Recipe is recipes/NAME.yaml: what a person asks for.
@@ -66,6 +93,7 @@ type Recipe struct {
 	Seed       string     `yaml:"seed"`
 	Debian     Debian     `yaml:"debian"`
 	Mongod     Mongod     `yaml:"mongod"`
+	UBoot      File       `yaml:"uboot"`    // in place of the board's own build, for whoever makes theirs
 	Packages   []string   `yaml:"packages"` // Debian packages added to the system
 	Kernel     Append     `yaml:"kernel"`
 	Console    Console    `yaml:"console"`
@@ -102,6 +130,12 @@ type Source struct {
 	Wheel    string `yaml:"wheel,omitempty"`
 	Platform string `yaml:"platform,omitempty"` // of the wheel: manylinux1_x86_64
 	SHA256   string `yaml:"sha256"`
+}
+
+// File is a file at hand, and its sum.
+type File struct {
+	File   string `yaml:"file,omitempty"`
+	SHA256 string `yaml:"sha256,omitempty"`
 }
 
 // Name is what a person knows the source by, without the address: mongodb-linux-x86_64-ubuntu2204-8.0.11.tgz, the wheel NAME==VERSION.
@@ -150,6 +184,7 @@ type Image struct {
 	Board      Board
 	Debian     Debian
 	Mongod     Mongod
+	UBoot      File     `yaml:"uboot,omitempty"`
 	Packages   []string // system packages, without mongod's
 	Commands   []string // u-root commands of the initramfs, as import paths
 	Cmdline    string
@@ -166,8 +201,8 @@ type Image struct {
 type Partition struct {
 	Role  string // bios-boot, boot, system-a, system-b, state
 	Label string
-	Type  string // GPT type GUID
-	UUID  string // GPT partition GUID
+	Type  string // GPT type GUID; of an MBR two hexadecimal digits
+	UUID  string // GPT partition GUID; of an MBR the PARTUUID
 	FS    string // file system's UUID or, of FAT, its 8-digit volume id; empty without one
 	Start Size
 	Size  Size
@@ -183,17 +218,29 @@ func (i Image) Partition(role string) Partition {
 	return Partition{}
 }
 
-// Disk is the size of the whole image: the last partition's end and 1 MiB for the backup partition table.
+// Disk is the size of the whole image: the last partition's end and, of a GPT, 1 MiB for the backup.
 func (i Image) Disk() Size {
 	var end Size
 	for _, p := range i.Partitions {
 		end = max(end, p.Start+p.Size)
 	}
+	if i.Board.OnSunxi() {
+		return end
+	}
 	return end + size.MiB
 }
 
-// DiskUUID is the GPT disk GUID, by which the running system finds its own medium.
-func (i Image) DiskUUID() string { return ID(i.Seed, "disk") }
+// DiskID is the disk GUID of a GPT, the signature of an MBR: by it the running system finds its own medium.
+func (i Image) DiskID() string { return DiskID(i.Seed, i.Board) }
+
+// DiskID is that of an image with this seed.
+func DiskID(seed string, b Board) string {
+	id := ID(seed, "disk")
+	if b.OnSunxi() {
+		return id[:8]
+	}
+	return id
+}
 
 // ID derives the UUID of a role from the image's seed, so that the same inputs give the same bytes. It is a version 8 UUID (RFC 9562, 5.8): SHA-256 of both,
 // cut short.

@@ -24,6 +24,7 @@ type Manifest struct {
 	Time     int64             `json:"time"` // that all files and file systems of the image carry
 	Kernel   string            `json:"kernel"`
 	Mongod   Mongod            `json:"mongod"`
+	UBoot    *UBoot            `json:"uboot,omitempty"`
 	Packages []Package         `json:"packages"`
 	System   []File            `json:"system"` // all that the system's squashfs holds
 	Go       string            `json:"go"`
@@ -33,7 +34,7 @@ type Manifest struct {
 
 // Disk is the layout of the medium.
 type Disk struct {
-	GUID       string      `json:"guid"`
+	GUID       string      `json:"guid"` // of an MBR its signature
 	Size       size.Size   `json:"size"`
 	Partitions []Partition `json:"partitions"`
 }
@@ -55,6 +56,17 @@ type Mongod struct {
 	Version string          `json:"version"`
 	Source  json.RawMessage `json:"source"`
 	SHA256  string          `json:"sha256"` // of the program itself
+}
+
+// UBoot is the boot loader of a board that has none of its own. What is known of its making is empty for one that the recipe brings.
+type UBoot struct {
+	DeviceTree string            `json:"device_tree"`
+	SHA256     string            `json:"sha256"`
+	Defconfig  string            `json:"defconfig,omitempty"`
+	Version    string            `json:"version,omitempty"`  // of Debian's source package
+	Compiler   string            `json:"compiler,omitempty"` // Debian's package of it with its version
+	Sources    map[string]string `json:"sources,omitempty"`  // sha256 of the source package's files, by name
+	Differs    string            `json:"differs,omitempty"`  // why its bytes are not those that the board records
 }
 
 // Package is a Debian package. File is its path on any mirror.
@@ -94,7 +106,7 @@ const (
 
 // Layout is the disk of an image.
 func Layout(i spec.Image) Disk {
-	d := Disk{GUID: i.DiskUUID(), Size: i.Disk()}
+	d := Disk{GUID: i.DiskID(), Size: i.Disk()}
 	for n, p := range i.Partitions {
 		d.Partitions = append(d.Partitions, Partition{n + 1, p.Role, p.Label, p.Type, p.UUID, p.FS, p.Start, p.Size})
 	}

@@ -125,7 +125,7 @@ func TestBmapIsWhatBmapToolsReads(t *testing.T) {
 
 func TestLayoutNumbersThePartitions(t *testing.T) {
 	i := spec.Image{Seed: "s", Partitions: []spec.Partition{{Role: "boot", Start: size.MiB, Size: size.MiB}, {Role: "state", Start: 2 * size.MiB, Size: size.MiB, FS: "u"}}}
-	want := Disk{GUID: i.DiskUUID(), Size: 4 * size.MiB, Partitions: []Partition{
+	want := Disk{GUID: i.DiskID(), Size: 4 * size.MiB, Partitions: []Partition{
 		{Number: 1, Role: "boot", Start: size.MiB, Size: size.MiB}, {Number: 2, Role: "state", FS: "u", Start: 2 * size.MiB, Size: size.MiB}}}
 	if diff := cmp.Diff(want, Layout(i)); diff != "" {
 		t.Error(diff)
