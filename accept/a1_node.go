@@ -31,7 +31,7 @@ func (b *bench) config(ctx context.Context, firmware, bus string) (lab.Config, e
 	if err := json.Unmarshal(a.Manifest.Spec, &img); err != nil {
 		return lab.Config{}, err
 	}
-	return lab.Config{Image: lab.Image{Name: img.Name, Path: image, Lab: img.Board.Lab}, Nodes: []spec.Personal{{Hostname: "db1"}}, Firmware: firmware, Bus: bus,
+	return lab.Config{Image: lab.Image{Name: img.Name, Path: image, Arch: img.Board.Arch, Lab: img.Board.Lab}, Nodes: []spec.Personal{{Hostname: "db1"}}, Firmware: firmware, Bus: bus,
 		Dir: filepath.Join(b.dir, "lab"), Host: b.host}, nil
 }
 

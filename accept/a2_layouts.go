@@ -136,7 +136,7 @@ func open(path string) (lab.Image, error) {
 	if err := json.Unmarshal(a.Manifest.Spec, &img); err != nil {
 		return lab.Image{}, err
 	}
-	return lab.Image{Name: img.Name, Path: path, Lab: img.Board.Lab}, nil
+	return lab.Image{Name: img.Name, Path: path, Arch: img.Board.Arch, Lab: img.Board.Lab}, nil
 }
 
 func or(value, otherwise string) string {

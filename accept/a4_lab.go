@@ -45,7 +45,7 @@ func (b *bench) nodesOf(ctx context.Context, n int, change func(*lab.Config)) (*
 	if err := json.Unmarshal(a.Manifest.Spec, &img); err != nil {
 		return nil, err
 	}
-	c := lab.Config{Image: lab.Image{Name: img.Name, Path: path, Lab: img.Board.Lab, Set: img.Settings.ReplicaSet}, Dir: filepath.Join(out, "lab"), Host: b.host}
+	c := lab.Config{Image: lab.Image{Name: img.Name, Path: path, Arch: img.Board.Arch, Lab: img.Board.Lab, Set: img.Settings.ReplicaSet}, Dir: filepath.Join(out, "lab"), Host: b.host}
 	for i := range n {
 		c.Nodes = append(c.Nodes, spec.Personal{Hostname: fmt.Sprintf("db%d", i+1)})
 	}

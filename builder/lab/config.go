@@ -6,19 +6,39 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"grove/builder/lab/network"
 	"grove/builder/lab/qemu"
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
 // hostname is a DNS label (RFC 1123).
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
+// uboot is a firmware as bios and uefi are: U-Boot for QEMU, which reads extlinux.conf as that of a board does.
+const uboot = "u-boot"
+
+// firmwares are what a machine may start by, the default first; machines what QEMU calls it.
+var (
+	firmwares = map[spec.Arch][]string{spec.AMD64: {"bios", "uefi"}, spec.ARM64: {"uefi"}, spec.ARMHF: {uboot}}
+	machines  = map[spec.Arch]string{spec.AMD64: "q35", spec.ARM64: "virt", spec.ARMHF: "virt"}
+)
+
+// makers are the programs that make a node's own disk.
+func (c Config) makers() []string {
+	if c.Firmware == uboot {
+		return []string{"cp", "mcopy"}
+	}
+	return []string{"qemu-img"}
+}
+
 // complete fills in the defaults and finds what would keep the lab from starting.
 func (c Config) complete() (Config, error) {
-	c.Firmware = or(c.Firmware, "bios")
+	c.Image.Arch = or(c.Image.Arch, spec.AMD64)
+	c.Firmware = or(c.Firmware, firmwares[c.Image.Arch][0])
 	c.Bus = or(c.Bus, "virtio")
 	c.Boot = or(c.Boot, 120*time.Second)
 	c.Silence = or(c.Silence, 60*time.Second)
@@ -39,12 +59,14 @@ func or[T comparable](value, otherwise T) T {
 // fits looks at the machine and the image's size.
 func (c Config) fits(image size.Size) error {
 	switch m := c.Image.Lab; {
-	case !slices.Contains([]string{"bios", "uefi"}, c.Firmware):
-		return fmt.Errorf("firmware: have %q, want bios or uefi", c.Firmware)
+	case !slices.Contains(firmwares[c.Image.Arch], c.Firmware):
+		return fmt.Errorf("firmware: have %q, want %s", c.Firmware, strings.Join(firmwares[c.Image.Arch], " or "))
+	case c.Firmware == uboot && c.Bus != "virtio":
+		return fmt.Errorf("disk: have %q, want virtio, which is all that QEMU's U-Boot boots from", c.Bus)
 	case !slices.Contains([]string{"virtio", "nvme"}, c.Bus):
 		return fmt.Errorf("disk: have %q, want virtio or nvme", c.Bus)
-	case m.Machine != "q35":
-		return fmt.Errorf("machine: have %q; the lab has q35", m.Machine)
+	case m.Machine != machines[c.Image.Arch]:
+		return fmt.Errorf("machine: have %q; the lab has %s for %s", m.Machine, machines[c.Image.Arch], c.Image.Arch)
 	case m.CPU == "" || m.CPUs < 1 || m.Memory < 64*size.MiB:
 		return fmt.Errorf("machine: have %d processors %q and %s of memory", m.CPUs, m.CPU, m.Memory)
 	case m.Disk < image:
@@ -85,7 +107,7 @@ func (c Config) dates() error {
 }
 
 func (c Config) programs() error {
-	for _, name := range []string{qemu.Program, "qemu-img"} {
+	for _, name := range append([]string{qemu.Program(c.Image.Arch)}, c.makers()...) {
 		if c.Host.Look(name) == "" {
 			return fmt.Errorf("find %s: it is not in PATH; run scripts/setup-host", name)
 		}

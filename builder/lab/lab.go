@@ -29,6 +29,7 @@ import (
 type Image struct {
 	Name string
 	Path string
+	Arch spec.Arch // amd64
 	Lab  spec.Lab
 
 	Page    int             // port of the status page; the default's
@@ -41,7 +42,7 @@ type Image struct {
 type Config struct {
 	Image    Image
 	Nodes    []spec.Personal // one node each, by hostname; given to the node as its node.yaml
-	Firmware string          // bios or uefi; bios
+	Firmware string          // bios or uefi; u-boot of 32-bit ARM; the first that the architecture has
 	Bus      string          // of the disk that they boot from: virtio or nvme; virtio
 	Disks    [][]bay.Disk    // beside it, of each node; none
 	Names    []string        // of the nodes, in the lab and at its name server; their hostnames

@@ -82,6 +82,9 @@ func (n *node) prepare(ctx context.Context) error {
 	if n.bay, err = bay.New(n.config.Host, n.dir, n.seat.Name, n.disks()); err != nil {
 		return err
 	}
+	if n.machine.Raw {
+		return n.makeCard(ctx)
+	}
 	return n.makeOverlay(ctx)
 }
 
@@ -122,20 +125,27 @@ func (n *node) logged(end string, line func(time.Duration, string)) (*qemu.Conso
 func (n *node) describe() (qemu.Machine, error) {
 	kind := n.config.Image.Lab
 	m := qemu.Machine{
-		Name: n.seat.Name, Type: kind.Machine, CPU: kind.CPU, CPUs: kind.CPUs, Memory: kind.Memory,
+		Name: n.seat.Name, Arch: n.config.Image.Arch, Type: kind.Machine, CPU: kind.CPU, CPUs: kind.CPUs, Memory: kind.Memory,
 		Bus: n.config.Bus, Disk: n.path(".qcow2"), MAC: n.seat.MAC, Date: at(n.config.Dates, n.number),
 		Paths: qemu.Paths{Console: n.socket("con"), Monitor: n.socket("mon"), Network: n.socket("net"), Firmware: n.socket("bios")},
 		Blobs: []qemu.Blob{{Name: spec.NodeBlob, File: n.path(".node.yaml")}},
 	}
-	if n.config.Firmware != "uefi" {
-		return m, nil
-	}
-	found, err := qemu.FindUEFI(func(path string) bool { _, err := os.Stat(path); return err == nil })
-	if err != nil {
+	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	switch n.config.Firmware {
+	case uboot: // its kernel has no fw_cfg: node.yaml goes into the boot partition, as on a board
+		var err error
+		m.Disk, m.Raw, m.Blobs = n.path(".img"), true, nil
+		m.UBoot, err = qemu.FindUBoot(exists)
+		return m, err
+	case "uefi":
+		found, err := qemu.FindUEFI(m.Arch, exists)
+		if err != nil {
+			return m, err
+		}
+		m.UEFI, err = found.Own(n.path(".vars.fd"))
 		return m, err
 	}
-	m.UEFI, err = found.Own(n.path(".vars.fd"))
-	return m, err
+	return m, nil
 }
 
 func (n *node) writePersonal() error {
@@ -161,6 +171,25 @@ func (n *node) makeOverlay(ctx context.Context) error {
 		return fmt.Errorf("make the disk over %s: %w", image, err)
 	}
 	return nil
+}
+
+// bootAt is where the boot partition of a board's image starts, in bytes.
+const bootAt = 4 << 20
+
+// makeCard copies the image as one writes it to a card: sparse, as large as the card, with node.yaml in its boot partition.
+func (n *node) makeCard(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("not done within 60 s"))
+	defer cancel()
+	card := n.machine.Disk
+	for _, c := range []host.Command{
+		{Path: "cp", Args: []string{"--sparse=always", n.config.Image.Path, card}},
+		{Path: "mcopy", Args: []string{"-o", "-i", fmt.Sprintf("%s@@%d", card, bootAt), n.path(".node.yaml"), "::" + spec.NodeFile}},
+	} {
+		if _, err := n.config.Host.Run(ctx, c); err != nil {
+			return fmt.Errorf("make the card of %s: %w", n.config.Image.Path, err)
+		}
+	}
+	return os.Truncate(card, int64(n.config.Image.Lab.Disk))
 }
 
 // close ends the last boot, if it still runs. It asks only a node that can hear it.
@@ -192,7 +221,7 @@ func (n *node) remove() error {
 	if n.bay != nil {
 		all = n.bay.Remove()
 	}
-	for _, end := range []string{".qcow2", ".node.yaml", ".vars.fd"} {
+	for _, end := range []string{".qcow2", ".img", ".node.yaml", ".vars.fd"} {
 		if err := os.Remove(n.path(end)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			all = errors.Join(all, err)
 		}

@@ -102,7 +102,7 @@ func (n *node) start(ctx context.Context) error {
 	p := &power{boot: boot.New(), exited: make(chan struct{})}
 	// Not ctx: what ends a node is Close, in order, also after Ctrl-C.
 	process, err := n.config.Host.Start(context.WithoutCancel(ctx), host.Command{
-		Path: qemu.Program, Args: n.bay.Equip(n.machine).Args(), Stdout: &p.printed, Stderr: &p.printed,
+		Path: qemu.Program(n.machine.Arch), Args: n.bay.Equip(n.machine).Args(), Stdout: &p.printed, Stderr: &p.printed,
 	})
 	if err != nil {
 		return fmt.Errorf("switch %s on: %w", n.seat.Name, err)
@@ -131,7 +131,7 @@ func (n *node) start(ctx context.Context) error {
 func (n *node) connect(ctx context.Context, p *power) (said []<-chan struct{}, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectWithin, fmt.Errorf("QEMU did not connect within %v", connectWithin))
 	defer cancel()
-	bios := n.machine.UEFI == nil
+	bios := n.machine.BIOS()
 	lines, err := n.sockets.Connect(ctx, bios, p.exited)
 	if err != nil {
 		return nil, err

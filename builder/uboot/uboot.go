@@ -6,7 +6,7 @@
 //	12  checksum: the sum of all words of the SPL, with 0x5f0a6c39 in the place of the checksum itself
 //	16  length of the SPL in bytes
 //	20  "SPL" and a version; from 2 on there is
-//	32  the place of the device tree's name in the SPL
+//	32  the place of the device tree's name in the SPL: in the rest of the header, from 44 on
 //
 // U-Boot proper lies right behind. Another board's U-Boot may well start, and then set the memory's clock or the network's timing to what this board can't bear; the device
 // tree's name is what tells them apart.
@@ -37,6 +37,7 @@ type Loader struct {
 const (
 	magic  = "eGON.BT0"
 	stamp  = 0x5f0a6c39
+	pool   = 44 // of names, the rest of the header
 	header = 96
 	most   = 4 * size.MiB
 )
@@ -62,7 +63,7 @@ func Parse(file []byte) (Loader, error) {
 	}
 	l := Loader{Bytes: size.Size(len(file)), SPL: size.Size(length)}
 	if string(file[20:23]) == "SPL" && file[23] >= 2 {
-		if at := word(32); at >= header && at < length {
+		if at := word(32); at >= pool && at < length {
 			name, _, _ := bytes.Cut(file[at:length], []byte{0})
 			l.DeviceTree = string(name)
 		}

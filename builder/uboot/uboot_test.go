@@ -22,8 +22,8 @@ func loader(tree string) []byte {
 	copy(b[4:], magic)
 	le.PutUint32(b[16:], 512)
 	copy(b[20:], "SPL\x02")
-	le.PutUint32(b[32:], 256)
-	copy(b[256:], tree+"\x00")
+	le.PutUint32(b[32:], 44)
+	copy(b[44:], tree+"\x00")
 	sum := uint32(stamp)
 	for at := 0; at < 512; at += 4 {
 		sum += le.Uint32(b[at:])

@@ -61,9 +61,11 @@ func (m *modules) all(list []string) {
 	both.Wait()
 }
 
+// coldplug goes through the devices that are there. An input device is on no bus, and that of a driver which is built in came before anybody listened.
 func (m *modules) coldplug() {
 	files, _ := filepath.Glob("/sys/bus/*/devices/*/modalias")
-	for _, file := range files {
+	inputs, _ := filepath.Glob("/sys/class/input/*/modalias")
+	for _, file := range append(files, inputs...) {
 		if data, err := os.ReadFile(file); err == nil {
 			m.loadFor(strings.TrimSpace(string(data)))
 		}

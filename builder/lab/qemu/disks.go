@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"grove/internal/spec"
 )
 
 // Disk is one beside that which the machine boots from. Its file is raw and stays in the host's page cache: what the guest was told is written outlives a QEMU
@@ -77,7 +79,11 @@ func (m Machine) data() (args []string) {
 	for n := range m.Ports {
 		args = append(args, "-device", fmt.Sprintf("pcie-root-port,id=%s,bus=pcie.0,chassis=%d,addr=%#x", portID(n+1), n+1, firstPort+n))
 	}
-	for _, host := range []struct{ bus, device string }{{"usb", "qemu-xhci,id=usb,p2=8,p3=8,addr=0x1d"}, {"scsi", "virtio-scsi-pci,id=scsi,addr=0x1e"}} {
+	hosts := []struct{ bus, device string }{{"usb", "qemu-xhci,id=usb,p2=8,p3=8,addr=0x1d"}, {"scsi", "virtio-scsi-pci,id=scsi,addr=0x1e"}}
+	if m.Arch != spec.AMD64 { // the q35 has its own, whose buses are called so too
+		hosts = append(hosts, struct{ bus, device string }{"sata", "ich9-ahci,id=ide,addr=0x1f"})
+	}
+	for _, host := range hosts {
 		if m.USB && host.bus == "usb" || slices.ContainsFunc(m.Disks, func(d Disk) bool { return d.Bus == host.bus }) {
 			args = append(args, "-device", host.device)
 		}

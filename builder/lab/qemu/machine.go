@@ -9,18 +9,22 @@ import (
 	"strings"
 
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
-// Machine is a virtual PC with a disk to boot from and others beside it, one network card and one serial port.
+// Machine is a virtual PC or ARM machine with a disk to boot from and others beside it, one network card and one serial port.
 type Machine struct {
 	Name   string
-	Type   string // q35
+	Arch   spec.Arch
+	Type   string // q35; virt, of ARM
 	CPU    string // max
 	CPUs   int
 	Memory size.Size
-	UEFI   *UEFI  // nil: SeaBIOS, which QEMU carries itself
+	UEFI   *UEFI  // nil: SeaBIOS, which QEMU carries itself, or UBoot
+	UBoot  string // file of a U-Boot that stands for a board's own; of 32-bit ARM
 	Bus    string // of the disk: virtio or nvme
-	Disk   string // qcow2 file, written to
+	Disk   string // file, written to
+	Raw    bool   // it is no qcow2
 	Ports  int    // PCIe ports for disks, MaxPorts at most
 	Port   int    // that of the disk to boot from, if it is virtio or nvme; 0: on the root bus, where the kernel meets it first
 	USB    bool   // a USB host, even if no disk needs it yet
@@ -37,8 +41,14 @@ type UEFI struct{ Code, Vars string }
 // Blob is a file that the guest reads by its name through fw_cfg.
 type Blob struct{ Name, File string }
 
-// Program is QEMU's name for the PC.
-const Program = "qemu-system-x86_64"
+// programs are QEMU's names for itself.
+var programs = map[spec.Arch]string{spec.AMD64: "qemu-system-x86_64", spec.ARM64: "qemu-system-aarch64", spec.ARMHF: "qemu-system-arm"}
+
+// Program is QEMU's name for an architecture.
+func Program(arch spec.Arch) string { return programs[arch] }
+
+// BIOS tells whether SeaBIOS starts the machine.
+func (m Machine) BIOS() bool { return m.UEFI == nil && m.UBoot == "" }
 
 // Args is the command line after the program's name.
 //
@@ -46,7 +56,7 @@ const Program = "qemu-system-x86_64"
 func (m Machine) Args() []string {
 	args := []string{
 		"-name", m.Name,
-		"-machine", m.Type, "-accel", "tcg,thread=multi", "-cpu", m.CPU,
+		"-machine", m.kind(), "-accel", "tcg,thread=multi", "-cpu", m.CPU,
 		"-smp", fmt.Sprint(m.CPUs), "-m", fmt.Sprintf("%dM", int64(m.Memory/size.MiB)),
 		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
 	}
@@ -68,8 +78,19 @@ func (m Machine) Args() []string {
 	return args
 }
 
+// kind is the machine's type with what it needs. Debian's kernel for 32-bit ARM has no LPAE, and finds no PCI above 4 GiB.
+func (m Machine) kind() string {
+	if m.Arch == spec.ARMHF {
+		return m.Type + ",highmem=off"
+	}
+	return m.Type
+}
+
 // firmware gives SeaBIOS its debug port, for without a display it says nowhere else that it found nothing to boot. OVMF speaks on the console.
 func (m Machine) firmware() []string {
+	if m.UBoot != "" {
+		return []string{"-bios", m.UBoot}
+	}
 	if m.UEFI == nil {
 		return []string{"-chardev", "socket,id=firmware,server=off,path=" + quote(m.Firmware), "-device", "isa-debugcon,iobase=0x402,chardev=firmware"}
 	}
@@ -80,14 +101,20 @@ func (m Machine) firmware() []string {
 }
 
 func (m Machine) disk() []string {
-	device := "virtio-blk-pci,drive=disk,bootindex=0"
-	if m.Bus == "nvme" {
+	device, format := "virtio-blk-pci,drive=disk,bootindex=0", "qcow2"
+	switch {
+	case m.UBoot != "": // U-Boot finds what is on virtio's own bus before all else, and knows no order but its own
+		device = "virtio-blk-device,drive=disk"
+	case m.Bus == "nvme":
 		device = "nvme,drive=disk,bootindex=0,serial=" + quote(m.Name)
 	}
-	if m.Port > 0 {
+	if m.Port > 0 && m.UBoot == "" {
 		device += ",bus=" + portID(m.Port)
 	}
-	return []string{"-drive", "if=none,id=disk,format=qcow2,discard=unmap,file=" + quote(m.Disk), "-device", device}
+	if m.Raw {
+		format = "raw"
+	}
+	return []string{"-drive", "if=none,id=disk,format=" + format + ",discard=unmap,file=" + quote(m.Disk), "-device", device}
 }
 
 // quote doubles commas, which part QEMU's options.

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"grove/internal/size"
+	"grove/internal/spec"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func machine() Machine {
 	return Machine{
-		Name: "node1", Type: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Bus: "virtio", Disk: "/lab/node1.qcow2", MAC: "52:54:00:05:00:0b",
+		Name: "node1", Arch: spec.AMD64, Type: "q35", CPU: "max", CPUs: 2, Memory: 2 * size.GiB, Bus: "virtio", Disk: "/lab/node1.qcow2", MAC: "52:54:00:05:00:0b",
 		Paths: Paths{Console: "/run/0.con", Monitor: "/run/0.mon", Network: "/run/0.net", Firmware: "/run/0.bios"},
 		Blobs: []Blob{{"opt/org.grove/node.yaml", "/lab/a,b/node.yaml"}},
 	}
@@ -33,8 +34,13 @@ func TestGoldenCommandLines(t *testing.T) {
 		{ID: "data-d3", Bus: "sata", File: "/lab/d3.disk", Serial: "A1", Model: "Solid, 2.5", Port: 0}, {ID: "data-d4", Bus: "usb", File: "/lab/d4.disk", Serial: "stick"},
 		{ID: "data-d5", Bus: "scsi", File: "/lab/d5.disk", Serial: "d5", Model: "Volume"},
 	}
-	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi, "every-bus": every} {
-		got := Program
+	arm64, armhf := machine(), machine()
+	arm64.Arch, arm64.Type, arm64.CPU, arm64.UEFI = spec.ARM64, "virt", "max,pauth-impdef=on", &UEFI{Code: "/fw/CODE.fd", Vars: "/lab/node1.vars.fd"}
+	armhf.Arch, armhf.Type, armhf.CPU, armhf.UBoot, armhf.Disk, armhf.Raw, armhf.Blobs = spec.ARMHF, "virt", "cortex-a7", "/fw/u-boot.bin", "/lab/node1.img", true, nil
+	armhf.Ports, armhf.Port, armhf.USB = 1, 1, true
+	armhf.Disks = []Disk{{ID: "data-d3", Bus: "sata", File: "/lab/d3.disk", Serial: "A1"}, {ID: "data-d4", Bus: "usb", File: "/lab/d4.disk", Serial: "stick"}}
+	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi, "every-bus": every, "arm64": arm64, "armhf": armhf} {
+		got := Program(m.Arch)
 		for _, arg := range m.Args() {
 			if strings.HasPrefix(arg, "-") {
 				got += " \\\n "
@@ -62,11 +68,11 @@ func TestUEFIIsFoundOrNamed(t *testing.T) {
 	only := func(paths ...string) func(string) bool {
 		return func(p string) bool { return strings.Contains(strings.Join(paths, " "), p) }
 	}
-	got, err := FindUEFI(only("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"))
+	got, err := FindUEFI(spec.AMD64, only("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"))
 	if err != nil || got.Code != "/usr/share/OVMF/OVMF_CODE_4M.fd" || got.Vars != "/usr/share/OVMF/OVMF_VARS_4M.fd" {
 		t.Errorf("on Debian: got %v, %v", got, err)
 	}
-	_, err = FindUEFI(only("/usr/share/OVMF/OVMF_CODE_4M.fd"))
+	_, err = FindUEFI(spec.AMD64, only("/usr/share/OVMF/OVMF_CODE_4M.fd"))
 	if err == nil || !strings.Contains(err.Error(), "OVMF_CODE_4M.fd") || !strings.Contains(err.Error(), "scripts/setup-host") {
 		t.Errorf("without its variables: got %v; want the file and the script named", err)
 	}
