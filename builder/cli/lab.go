@@ -193,7 +193,7 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	}
 	img := booted(a)
 	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Arch: img.Board.Arch, Lab: machine(a), Storage: img.Storage != nil, Page: img.Settings.Status.Port,
-		Set: img.Settings.ReplicaSet, Open: mongoconf.Open(img.Mongod.Config)}, Firmware: f.firmware, Bus: f.disk,
+		Set: img.Settings.ReplicaSet, Hosts: img.Settings.Network.Hosts, Open: mongoconf.Open(img.Mongod.Config)}, Firmware: f.firmware, Bus: f.disk,
 		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
 	disks, err := f.disks(a)

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"golang.org/x/crypto/ssh"
 
@@ -68,7 +69,23 @@ func (n *node) personal() spec.Personal {
 	if !n.config.NoKey {
 		p.SSH.Keys = append(append([]string{}, p.SSH.Keys...), n.key)
 	}
+	p.Network.Hosts = n.hosts()
 	return p
+}
+
+// hosts are the lab's addresses for names that the recipe gives others: those of the machines that the image is for.
+func (n *node) hosts() map[string]string {
+	all := maps.Clone(n.config.Nodes[n.number].Network.Hosts)
+	for i, p := range n.config.Nodes {
+		if _, named := n.config.Image.Hosts[p.Hostname]; !named || all[p.Hostname] != "" {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[p.Hostname] = network.At(i, p.Hostname).IP
+	}
+	return all
 }
 
 // announce writes what another process needs to find the lab.

@@ -32,10 +32,11 @@ type Image struct {
 	Arch spec.Arch // amd64
 	Lab  spec.Lab
 
-	Page    int             // port of the status page; the default's
-	Storage bool            // the node makes something of data disks before it starts mongod
-	Set     spec.ReplicaSet // that its nodes are for; none
-	Open    bool            // nobody need log in to mongod
+	Page    int               // port of the status page; the default's
+	Storage bool              // the node makes something of data disks before it starts mongod
+	Set     spec.ReplicaSet   // that its nodes are for; none
+	Hosts   map[string]string // addresses that the image knows names by; none
+	Open    bool              // nobody need log in to mongod
 }
 
 // Config is what to boot. What is left zero has the default named here.
