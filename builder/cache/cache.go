@@ -1,14 +1,14 @@
 // Package cache keeps what was downloaded and what was made, so that nothing is done twice, and can say why something was.
 //
 //	blobs/ab/SHA256     files by their content: packages, indexes, mongod
-//	parts/NAME/KEY      results by everything that went into them; KEY is the hash of the inputs
+//	parts/NAME/KEY      results by everything that went into them; KEY is the hash of the inputs, and of the program that made it
 //	last/NAME/IMAGE     the inputs of an image's last build of a part, to say what changed
 //	state/...           what a package keeps for itself (State)
 //	seals/...           size and time of every file of a blob or part, as they were when it was complete
 //	locks/, tmp/        one lock a part, so that two builds share one cache; half-made things
 //
 // Everything is made under tmp/ and renamed when complete; a cache can be deleted at any time. What no longer fits its seal (a disk that filled up, a loss of
-// power, somebody's hand) is made or fetched again. A change that keeps size and time is not seen.
+// power, somebody's hand) is made or fetched again. A change that keeps size and time is not seen. A part that nobody took for 60 days is removed.
 package cache
 
 import (
@@ -20,7 +20,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"grove/internal/host"
 	"grove/internal/step"
@@ -28,8 +30,9 @@ import (
 
 // Cache is one folder; several builds may use it at once.
 type Cache struct {
-	dir  string
-	host host.Host
+	dir   string
+	host  host.Host
+	maker string // sum of the program that runs
 }
 
 // Open makes the folder if it is missing.
@@ -39,10 +42,30 @@ func Open(dir string, h host.Host) (*Cache, error) {
 			return nil, fmt.Errorf("make the cache: %w", err)
 		}
 	}
-	c := &Cache{dir: dir, host: h}
+	maker, err := self()
+	if err != nil {
+		return nil, fmt.Errorf("open the cache: %w", err)
+	}
+	c := &Cache{dir: dir, host: h, maker: maker}
 	c.sweep()
 	return c, nil
 }
+
+// self is the sum of the program that runs, which bears on all that it makes: another version of it may make another thing of the same inputs, or look for it elsewhere.
+var self = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+})
 
 // Default is GROVE_CACHE, or grove in the user's cache folder.
 func Default() (string, error) {
@@ -130,16 +153,18 @@ type Input struct{ Name, Value string }
 type Part struct {
 	Name   string  // `initramfs/busybox`
 	For    string  // the image that asks, to say what changed since its last build
-	Inputs []Input // all that bears on the result
+	Inputs []Input // all that bears on the result; that it is this Grove's goes without saying
 	// Make writes the result, a file or a folder, to a path that does not exist yet.
 	Make func(ctx context.Context, to string) error
 }
 
 // Get gives the path of the part, made afresh if no part with the same inputs is kept; the outcome says why.
 func (c *Cache) Get(ctx context.Context, p Part) (string, step.Outcome, error) {
+	p.Inputs = append(slices.Clone(p.Inputs), Input{Name: "Grove itself", Value: c.maker})
 	path := filepath.Join(c.dir, "parts", p.Name, key(p.Inputs))
 	why := c.why(p)
 	if c.whole(path) {
+		c.taken(path)
 		return path, step.Outcome{Reused: true, Why: "nothing changed"}, c.remember(p)
 	}
 	unlock, err := c.Lock(ctx, "part-"+p.Name, nil)

@@ -56,6 +56,49 @@ func TestGetSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAnotherGroveMakesItsOwn(t *testing.T) {
+	c := open(t)
+	first, _, err := c.Get(context.Background(), part(nil, write("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := *c
+	newer.maker = "another program"
+	second, out, err := newer.Get(context.Background(), part(nil, write("y")))
+	if err != nil || out.Reused || out.Why != "Grove itself changed" || first == second {
+		t.Errorf("got %s after %s, reused %v, %q, %v", second, first, out.Reused, out.Why, err)
+	}
+}
+
+func TestAPartThatNobodyTakesIsRemoved(t *testing.T) {
+	c := open(t)
+	var paths []string
+	for _, name := range []string{"left", "taken"} {
+		path, _, err := c.Get(context.Background(), part([]Input{{"name", name}}, write(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		long := time.Now().Add(-unused - time.Hour)
+		if err := os.Chtimes(c.sealOf(path), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := c.Get(context.Background(), part([]Input{{"name", "taken"}}, write(""))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(c.Dir(), host.Real{}); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []bool{false, true} {
+		for _, path := range []string{paths[n], c.sealOf(paths[n])} {
+			if _, err := os.Stat(path); (err == nil) != want {
+				t.Errorf("%s: there: %v; want %v", path, err == nil, want)
+			}
+		}
+	}
+}
+
 func TestGetKeepsNothingOfAFault(t *testing.T) {
 	c := open(t)
 	fault := errors.New("no room")

@@ -66,8 +66,28 @@ func measure(path string) (string, error) {
 	return b.String(), err
 }
 
-// sweep removes what a build that was killed has left in tmp/. No build takes a day; downloads that broke off stay, to be resumed.
+// taken notes that a part is in use, by the time of its seal. Where that can't be set it is made again after a while.
+func (c *Cache) taken(path string) {
+	_ = os.Chtimes(c.sealOf(path), time.Time{}, time.Now())
+}
+
+// unused is how long a part is kept that nobody takes.
+const unused = 60 * 24 * time.Hour
+
+// sweep removes what a build that was killed has left in tmp/, and parts that nobody takes any more. No build takes a day; downloads that broke off stay, to be resumed.
 func (c *Cache) sweep() {
+	seals := filepath.Join(c.dir, "seals")
+	filepath.WalkDir(filepath.Join(seals, "parts"), func(seal string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		info, err := d.Info()
+		if rel, wrong := filepath.Rel(seals, seal); err == nil && wrong == nil && time.Since(info.ModTime()) > unused {
+			os.Remove(seal) // first: what has none is made again
+			removeAll(filepath.Join(c.dir, rel))
+		}
+		return nil
+	})
 	entries, err := os.ReadDir(filepath.Join(c.dir, "tmp"))
 	if err != nil {
 		return

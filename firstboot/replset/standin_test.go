@@ -19,17 +19,20 @@ func TestOldServersBecomeOneSet(t *testing.T) {
 	arbiter := hosts(3)
 	arbiter[2] = spec.Member{Host: arbiter[2].Host, Arbiter: true}
 	for _, version := range []string{"3.0", "3.2"} {
-		for name, members := range map[string][]spec.Member{"three": hosts(3), "with an arbiter": arbiter} {
+		for name, members := range map[string][]spec.Member{"three": hosts(3), "with an arbiter": arbiter, "four, far apart": hosts(4)} {
 			t.Run(version+" "+name, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				r := &rig{t: t, port: freePort(t), set: spec.ReplicaSet{Name: "rs0", Bootstrap: "all", Members: members}}
 				r.keys = spec.Secrets{Key: "Z3JvdmUgdGVzdHMgb25seSwgbm8gc2VjcmV0", Operator: spec.Operator{User: "admin", Password: "for this test alone"}}
-				var network standin.Network
+				network, far := new(standin.Network), len(members) == 4
 				for i, m := range members {
 					n := &machine{rig: r, host: m.Host, ip: m.Host, dir: t.TempDir(), secrets: r.keys, problems: map[string]string{}}
-					s := &standin.Server{Version: version, Address: fmt.Sprintf("%s:%d", m.Host, r.port), Set: "rs0", Key: string(r.keys.Key), Bypass: i == 0}
-					if err := s.Serve(ctx, &network); err != nil {
+					s := &standin.Server{Version: version, Address: fmt.Sprintf("%s:%d", m.Host, r.port), Set: "rs0", Key: string(r.keys.Key), Bypass: i == 0, Far: far, Keep: filepath.Join(n.dir, "standin.bson")}
+					if far {
+						network = new(standin.Network)
+					}
+					if err := s.Serve(ctx, network); err != nil {
 						t.Fatal(err)
 					}
 					site := &Site{Set: r.set, Self: n.host, Port: r.port, Local: n.address(), Secrets: r.keys, File: filepath.Join(n.dir, "set.json"), Foreign: func() bool { return false },

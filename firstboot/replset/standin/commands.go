@@ -19,7 +19,7 @@ type session struct {
 	db   string
 }
 
-var free = map[string]bool{"ismaster": true, "isMaster": true, "buildInfo": true, "buildinfo": true, "ping": true, "saslStart": true, "saslContinue": true, "connectionStatus": true}
+var free = map[string]bool{"ismaster": true, "isMaster": true, "buildInfo": true, "buildinfo": true, "ping": true, "saslStart": true, "saslContinue": true, "connectionStatus": true, heartbeat: true}
 
 // answer is called with the network locked.
 func (s *Server) answer(who *session, q query) []bson.D {
@@ -46,13 +46,18 @@ func (s *Server) command(who *session, database, name string, d bson.D) bson.D {
 	case "ismaster", "isMaster":
 		return s.isMaster()
 	case "buildInfo", "buildinfo":
-		return ok(bson.E{Key: "version", Value: s.Version + ".15"})
+		return ok(bson.E{Key: "version", Value: s.Build})
 	case "ping", "connectionStatus":
 		return ok()
 	case "saslStart":
 		return s.saslStart(who, database, d)
 	case "saslContinue":
 		return s.saslContinue(who, d)
+	case heartbeat:
+		if err := s.hear(d); err != nil {
+			return no(13, "", err.Error())
+		}
+		return ok(s.report()...)
 	case "replSetGetStatus":
 		return s.status()
 	case "replSetGetConfig":

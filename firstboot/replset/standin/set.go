@@ -212,7 +212,7 @@ func (n *Network) spread(from *Server) {
 
 // beat lets every server hear of the newest configuration that names it, take one step towards SECONDARY, and one become primary.
 func (n *Network) beat() {
-	for _, s := range n.servers {
+	for _, s := range n.here() {
 		for _, other := range n.servers {
 			_, in := (setconf.Config{}), false
 			if other.config != nil {
@@ -229,7 +229,7 @@ func (n *Network) beat() {
 			s.config = other.config
 		}
 	}
-	for _, s := range n.servers {
+	for _, s := range n.here() {
 		if s.config == nil {
 			continue
 		}
@@ -247,10 +247,37 @@ func (n *Network) beat() {
 		case s.state == startup2:
 			s.state = secondary
 			n.spread(s)
-		case s.state == primary && !majority:
+		case s.state == primary && (!majority || n.before(s)):
 			s.state = secondary
-		case s.state == secondary && majority && me.Priority > 0 && n.primary(s) == "":
+		case s.state == secondary && majority && me.Priority > 0 && n.primary(s) == "" && !n.before(s):
 			s.state = primary
 		}
 	}
+	for _, s := range n.here() {
+		s.keep()
+	}
+}
+
+// here are the servers of this process.
+func (n *Network) here() (all []*Server) {
+	for _, s := range n.servers {
+		if s.listener != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// before tells whether a member in another process goes before this one as primary: it can be, or is, and stands before it in the configuration. Two that do not see the same at once
+// agree so in the end.
+func (n *Network) before(s *Server) bool {
+	for _, m := range s.members() {
+		if m.Host == s.Address {
+			return false
+		}
+		if other := n.servers[m.Host]; s.Far && other != nil && m.Priority > 0 && (other.state == primary || other.state == secondary) {
+			return true
+		}
+	}
+	return false
 }

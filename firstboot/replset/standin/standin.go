@@ -2,11 +2,13 @@
 // versions have for the configuration of a set. It is for tests, and for the lab of 32-bit boards, which can run nothing newer.
 //
 // What it leaves out: documents and their replication, the oplog, real elections (the first member that can be is primary as soon as a majority of the votes is up), write concerns,
-// privileges finer than logged in or not, time. Members of one Network hear each other's configuration when anybody asks one of them anything.
+// privileges finer than logged in or not, time. Members of one Network hear each other's configuration when anybody asks one of them anything, members in other processes (Far) once
+// a second; what they tell each other, the users among it, is in clear and of a form of its own.
 package standin
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +33,10 @@ type Server struct {
 	Set     string // of --replSet, empty for none
 	Key     string // of the keyFile; empty: nobody need log in
 	Bypass  bool   // the localhost exception is open until there is a user
+	Build   string // what it calls itself; its version with .15
+	Listen  string // where it listens; at its address
+	Far     bool   // the other members are in other processes
+	Keep    string // file that has its configuration and its users over a restart; none
 
 	network  *Network
 	listener net.Listener
@@ -40,11 +46,24 @@ type Server struct {
 	state  int32
 	users  map[string]string // password by database.name
 	fails  map[string]bson.D
+	kept   []byte // what Keep has
 }
 
 // Serve listens until ctx ends.
 func (s *Server) Serve(ctx context.Context, n *Network) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+	if s.Listen == "" {
+		s.Listen = s.Address
+	}
+	if s.Build == "" {
+		s.Build = s.Version + ".15"
+	}
+	if s.users == nil {
+		s.users = map[string]string{}
+	}
+	if err := s.remember(); err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
 	if err != nil {
 		return err
 	}
@@ -53,11 +72,11 @@ func (s *Server) Serve(ctx context.Context, n *Network) error {
 		n.servers = map[string]*Server{}
 	}
 	s.network, s.listener = n, l
-	if s.users == nil {
-		s.users = map[string]string{}
-	}
 	n.servers[s.Address] = s
 	n.mu.Unlock()
+	if s.Far {
+		s.open.Go(func() { s.pulse(ctx) })
+	}
 	go func() {
 		stop := context.AfterFunc(ctx, func() { l.Close() })
 		defer stop()
@@ -111,6 +130,7 @@ func (s *Server) talk(ctx context.Context, conn net.Conn) {
 		if err != nil {
 			return
 		}
+		s.askFirst(ctx, query)
 		s.network.mu.Lock()
 		reply := s.answer(&who, query)
 		s.network.beat()
@@ -131,16 +151,8 @@ type query struct {
 const longest = 1 << 20
 
 func read(conn io.Reader) (id int32, q query, err error) {
-	head := make([]byte, 16)
-	if _, err = io.ReadFull(conn, head); err != nil {
-		return 0, q, err
-	}
-	length, id, _, op, _, _ := wiremessage.ReadHeader(head)
-	if length < 16 || length > longest {
-		return id, q, fmt.Errorf("a message of %d bytes", length)
-	}
-	body := make([]byte, length-16)
-	if _, err = io.ReadFull(conn, body); err != nil {
+	id, op, body, err := message(conn)
+	if err != nil {
 		return id, q, err
 	}
 	if op != wiremessage.OpQuery {
@@ -164,12 +176,31 @@ func read(conn io.Reader) (id int32, q query, err error) {
 	return id, q, nil
 }
 
+func message(conn io.Reader) (id int32, op wiremessage.OpCode, body []byte, err error) {
+	head := make([]byte, 16)
+	if _, err = io.ReadFull(conn, head); err != nil {
+		return 0, op, nil, err
+	}
+	length, id, _, op, _, _ := wiremessage.ReadHeader(head)
+	if length < 16 || length > longest {
+		return id, op, nil, fmt.Errorf("a message of %d bytes", length)
+	}
+	body = make([]byte, length-16)
+	_, err = io.ReadFull(conn, body)
+	return id, op, body, err
+}
+
 func write(conn io.Writer, to int32, documents []bson.D) error {
 	index, msg := wiremessage.AppendHeaderStart(nil, 0, to, wiremessage.OpReply)
 	msg = wiremessage.AppendReplyFlags(msg, wiremessage.AwaitCapable)
 	msg = wiremessage.AppendReplyCursorID(msg, 0)
 	msg = wiremessage.AppendReplyStartingFrom(msg, 0)
 	msg = wiremessage.AppendReplyNumberReturned(msg, int32(len(documents)))
+	return send(conn, index, msg, documents)
+}
+
+// send ends a message with its documents and its length.
+func send(conn io.Writer, index int32, msg []byte, documents []bson.D) error {
 	for _, d := range documents {
 		data, err := bson.Marshal(d)
 		if err != nil {
@@ -177,10 +208,7 @@ func write(conn io.Writer, to int32, documents []bson.D) error {
 		}
 		msg = append(msg, data...)
 	}
-	length := len(msg)
-	for i := range 4 {
-		msg[int(index)+i] = byte(length >> (8 * i))
-	}
+	binary.LittleEndian.PutUint32(msg[index:], uint32(len(msg)))
 	_, err := conn.Write(msg)
 	return err
 }
