@@ -146,7 +146,8 @@ func (c config) server() (*standin.Server, error) {
 	}
 	port := strconv.Itoa(c.Net.Port)
 	s := &standin.Server{Version: number[:strings.LastIndex(number, ".")], Build: number, Address: net.JoinHostPort(host, port), Listen: net.JoinHostPort(c.Net.BindIP, port),
-		Set: c.Replication.Set, Far: true, Keep: filepath.Join(c.Storage.DBPath, "standin.bson"), Bypass: c.SetParameter.Bypass == nil || *c.SetParameter.Bypass}
+		Set: c.Replication.Set, Far: true, Keep: filepath.Join(c.Storage.DBPath, "standin.bson"), Bypass: c.SetParameter.Bypass == nil || *c.SetParameter.Bypass,
+		Unkept: func(err error) { say("REPL", "cannot keep the configuration: %v", err) }}
 	if c.Security.KeyFile != "" {
 		info, err := os.Stat(c.Security.KeyFile)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"grove/builder/artifact"
+	"grove/builder/cache"
 	"grove/builder/lab"
 	"grove/builder/lab/bay"
 	"grove/builder/lab/trial"
@@ -53,7 +54,7 @@ func (f *labFlags) add(c *cobra.Command) {
 		}
 		return nil
 	}
-	c.Flags().StringVar(&f.firmware, "firmware", "", "bios or uefi (default: the board's first)")
+	c.Flags().StringVar(&f.firmware, "firmware", "", "bios or uefi; of an Allwinner board u-boot, sunxi (boot ROM, SPL, U-Boot) or spl (its own, to their banner) (default: the board's first)")
 	c.Flags().StringVar(&f.disk, "disk", "virtio", "virtio or nvme")
 	c.Flags().StringArrayVar(&f.data, "data", nil, "a blank data disk of each node beside it, as virtio,2GiB,serial=A1; also nvme, sata, usb, scsi, and file=CONTENT; repeatable (default: what the recipe's storage asks for)")
 	c.Flags().DurationVar(&f.within, "within", 2*time.Minute, "longest time to mongod's answer, for each node")
@@ -169,8 +170,8 @@ func nodeLine(n lab.Status) string {
 
 // config builds a recipe, or takes an image, and says how it is booted. The time is what the build took.
 func (f labFlags) config(ctx context.Context, what string, see *report.Report, errs io.Writer) (lab.Config, time.Duration, error) {
-	if f.firmware != "" && f.firmware != "bios" && f.firmware != "uefi" {
-		return lab.Config{}, 0, usage{fmt.Errorf("--firmware: want bios or uefi, have %q", f.firmware)}
+	if f.firmware != "" && !slices.Contains(lab.Firmwares(), f.firmware) {
+		return lab.Config{}, 0, usage{fmt.Errorf("--firmware: want %s, have %q", strings.Join(lab.Firmwares(), ", "), f.firmware)}
 	}
 	if f.disk != "virtio" && f.disk != "nvme" {
 		return lab.Config{}, 0, usage{fmt.Errorf("--disk: want virtio or nvme, have %q", f.disk)}
@@ -191,10 +192,14 @@ func (f labFlags) config(ctx context.Context, what string, see *report.Report, e
 	if err != nil {
 		return lab.Config{}, 0, err
 	}
+	kept, err := cache.Default()
+	if err != nil {
+		return lab.Config{}, 0, err
+	}
 	img := booted(a)
 	c := lab.Config{Image: lab.Image{Name: strings.TrimSuffix(filepath.Base(a.Path), ".img"), Path: a.Path, Arch: img.Board.Arch, Lab: machine(a), Storage: img.Storage != nil, Page: img.Settings.Status.Port,
 		Set: img.Settings.ReplicaSet, Hosts: img.Settings.Network.Hosts, Open: mongoconf.Open(img.Mongod.Config)}, Firmware: f.firmware, Bus: f.disk,
-		Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
+		Chain: filepath.Join(kept, "chain"), Dir: filepath.Join(f.out, "lab"), Boot: f.within, Host: host.Real{},
 		See: func(e lab.Event) { see.Node(e.Node, e.At, e.Topic, e.Text) }}
 	disks, err := f.disks(a)
 	for _, name := range names(img.Settings.ReplicaSet, f.nodes) {

@@ -70,6 +70,7 @@ func (n *node) personal() spec.Personal {
 		p.SSH.Keys = append(append([]string{}, p.SSH.Keys...), n.key)
 	}
 	p.Network.Hosts = n.hosts()
+	p.Network = n.unnamed(p.Network)
 	return p
 }
 

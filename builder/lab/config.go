@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"grove/builder/lab/network"
-	"grove/builder/lab/qemu"
 	"grove/internal/size"
 	"grove/internal/spec"
 )
@@ -18,18 +17,26 @@ import (
 // hostname is a DNS label (RFC 1123).
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// uboot is a firmware as bios and uefi are: U-Boot for QEMU, which reads extlinux.conf as that of a board does.
-const uboot = "u-boot"
+// virtUBoot is a firmware as bios and uefi are: U-Boot for QEMU, which reads extlinux.conf as that of a board does.
+const virtUBoot = "u-boot"
 
 // firmwares are what a machine may start by, the default first; machines what QEMU calls it.
 var (
-	firmwares = map[spec.Arch][]string{spec.AMD64: {"bios", "uefi"}, spec.ARM64: {"uefi"}, spec.ARMHF: {uboot}}
+	firmwares = map[spec.Arch][]string{spec.AMD64: {"bios", "uefi"}, spec.ARM64: {"uefi"}, spec.ARMHF: {virtUBoot, sunxi, spl}}
 	machines  = map[spec.Arch]string{spec.AMD64: "q35", spec.ARM64: "virt", spec.ARMHF: "virt"}
 )
 
+// Firmwares are all that a machine of any architecture may start by.
+func Firmwares() (all []string) {
+	for _, arch := range []spec.Arch{spec.AMD64, spec.ARMHF} { // 64-bit ARM has none of its own
+		all = append(all, firmwares[arch]...)
+	}
+	return all
+}
+
 // makers are the programs that make a node's own disk.
 func (c Config) makers() []string {
-	if c.Firmware == uboot {
+	if c.Image.Arch == spec.ARMHF {
 		return []string{"cp", "mcopy"}
 	}
 	return []string{"qemu-img"}
@@ -42,6 +49,9 @@ func (c Config) complete() (Config, error) {
 	c.Bus = or(c.Bus, "virtio")
 	c.Boot = or(c.Boot, 120*time.Second)
 	c.Silence = or(c.Silence, 60*time.Second)
+	if c.onSoC() {
+		c.Silence = max(c.Silence, 3*time.Minute) // the kernel unpacks itself without a word
+	}
 	info, err := os.Stat(c.Image.Path)
 	if err != nil {
 		return c, fmt.Errorf("find the image: %w", err)
@@ -61,8 +71,10 @@ func (c Config) fits(image size.Size) error {
 	switch m := c.Image.Lab; {
 	case !slices.Contains(firmwares[c.Image.Arch], c.Firmware):
 		return fmt.Errorf("firmware: have %q, want %s", c.Firmware, strings.Join(firmwares[c.Image.Arch], " or "))
-	case c.Firmware == uboot && c.Bus != "virtio":
-		return fmt.Errorf("disk: have %q, want virtio, which is all that QEMU's U-Boot boots from", c.Bus)
+	case c.onSoC() && m.Chain.Machine == "":
+		return fmt.Errorf("firmware: have %q, but the board's lab has no chain", c.Firmware)
+	case c.Image.Arch == spec.ARMHF && c.Bus != "virtio":
+		return fmt.Errorf("disk: have %q, want virtio, which is all that the lab's U-Boot boots from", c.Bus)
 	case !slices.Contains([]string{"virtio", "nvme"}, c.Bus):
 		return fmt.Errorf("disk: have %q, want virtio or nvme", c.Bus)
 	case m.Machine != machines[c.Image.Arch]:
@@ -107,9 +119,9 @@ func (c Config) dates() error {
 }
 
 func (c Config) programs() error {
-	for _, name := range append([]string{qemu.Program(c.Image.Arch)}, c.makers()...) {
+	for _, name := range append([]string{c.program()}, c.makers()...) {
 		if c.Host.Look(name) == "" {
-			return fmt.Errorf("find %s: it is not in PATH; run scripts/setup-host", name)
+			return fmt.Errorf("find %s: it is not in PATH; run %s", name, c.setup())
 		}
 	}
 	return nil

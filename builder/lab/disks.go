@@ -61,7 +61,7 @@ func (l *Lab) hot(ctx context.Context, name, disk string, do func(context.Contex
 	if err != nil {
 		return err
 	}
-	if !d.Hot() {
+	if !d.Hot() || n.machine.SoC != "" {
 		return fmt.Errorf("disk %s of %s: QEMU's %s has no hot plug", disk, name, d.Bus)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("not done within 30 s"))

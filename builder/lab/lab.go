@@ -43,7 +43,8 @@ type Image struct {
 type Config struct {
 	Image    Image
 	Nodes    []spec.Personal // one node each, by hostname; given to the node as its node.yaml
-	Firmware string          // bios or uefi; u-boot of 32-bit ARM; the first that the architecture has
+	Firmware string          // bios or uefi; of 32-bit ARM u-boot, sunxi or spl (see chain.go); the first that the architecture has
+	Chain    string          // folder of what scripts/fetch-chain fetched, for sunxi and spl
 	Bus      string          // of the disk that they boot from: virtio or nvme; virtio
 	Disks    [][]bay.Disk    // beside it, of each node; none
 	Names    []string        // of the nodes, in the lab and at its name server; their hostnames
@@ -52,7 +53,7 @@ type Config struct {
 	Network  network.Offers  // what they find on it; all is well
 	Dir      string          // where the lab makes its folder; made if missing
 	Boot     time.Duration   // longest time to mongod's answer, times the number of nodes; 120 s
-	Silence  time.Duration   // longest time without a word on the console before that; 60 s
+	Silence  time.Duration   // longest time without a word on the console before that; 60 s, of a board's chain 3 min
 	Host     host.Host       // the machine
 	See      func(Event)     // called from several goroutines, one at a time; nil: nobody looks
 }

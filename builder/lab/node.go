@@ -132,7 +132,9 @@ func (n *node) describe() (qemu.Machine, error) {
 	}
 	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	switch n.config.Firmware {
-	case uboot: // its kernel has no fw_cfg: node.yaml goes into the boot partition, as on a board
+	case sunxi, spl:
+		return n.config.board(m, n.path(".img")), nil
+	case virtUBoot: // its kernel has no fw_cfg: node.yaml goes into the boot partition, as on a board
 		var err error
 		m.Disk, m.Raw, m.Blobs = n.path(".img"), true, nil
 		m.UBoot, err = qemu.FindUBoot(exists)
@@ -171,25 +173,6 @@ func (n *node) makeOverlay(ctx context.Context) error {
 		return fmt.Errorf("make the disk over %s: %w", image, err)
 	}
 	return nil
-}
-
-// bootAt is where the boot partition of a board's image starts, in bytes.
-const bootAt = 4 << 20
-
-// makeCard copies the image as one writes it to a card: sparse, as large as the card, with node.yaml in its boot partition.
-func (n *node) makeCard(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("not done within 60 s"))
-	defer cancel()
-	card := n.machine.Disk
-	for _, c := range []host.Command{
-		{Path: "cp", Args: []string{"--sparse=always", n.config.Image.Path, card}},
-		{Path: "mcopy", Args: []string{"-o", "-i", fmt.Sprintf("%s@@%d", card, bootAt), n.path(".node.yaml"), "::" + spec.NodeFile}},
-	} {
-		if _, err := n.config.Host.Run(ctx, c); err != nil {
-			return fmt.Errorf("make the card of %s: %w", n.config.Image.Path, err)
-		}
-	}
-	return os.Truncate(card, int64(n.config.Image.Lab.Disk))
 }
 
 // close ends the last boot, if it still runs. It asks only a node that can hear it.

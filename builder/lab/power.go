@@ -99,10 +99,10 @@ func (n *node) start(ctx context.Context) error {
 	if _, err := n.running(); err == nil {
 		return fmt.Errorf("%s is on", n.seat.Name)
 	}
-	p := &power{boot: boot.New(), exited: make(chan struct{})}
+	p := &power{boot: boot.New(n.config.offBy()), exited: make(chan struct{})}
 	// Not ctx: what ends a node is Close, in order, also after Ctrl-C.
 	process, err := n.config.Host.Start(context.WithoutCancel(ctx), host.Command{
-		Path: qemu.Program(n.machine.Arch), Args: n.bay.Equip(n.machine).Args(), Stdout: &p.printed, Stderr: &p.printed,
+		Path: n.machine.Program(), Args: n.bay.Equip(n.machine).Args(), Stdout: &p.printed, Stderr: &p.printed,
 	})
 	if err != nil {
 		return fmt.Errorf("switch %s on: %w", n.seat.Name, err)
@@ -178,7 +178,7 @@ func (n *node) powerOff(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, offWithin, fmt.Errorf("still on after %v", offWithin))
 	defer cancel()
 	p.boot.Ask()
-	if err := p.monitor.PowerButton(ctx); err != nil && !boot.Is(p.boot.Ended()) {
+	if err := n.pressOff(ctx, p); err != nil && !boot.Is(p.boot.Ended()) {
 		return fmt.Errorf("power %s off: %w", n.seat.Name, err)
 	}
 	select {

@@ -22,6 +22,7 @@ type Limits struct {
 // Boot is a record that is written from several goroutines.
 type Boot struct {
 	Start time.Time
+	off   string // QEMU's word for an end as it should be
 
 	ready  chan struct{}
 	failed chan struct{}
@@ -44,9 +45,9 @@ type Facts struct {
 	Fault   error       // the first one
 }
 
-// New is a boot that starts now.
-func New() *Boot {
-	return &Boot{Start: time.Now(), ready: make(chan struct{}), failed: make(chan struct{}), ended: make(chan struct{})}
+// New is a boot that starts now. off is QEMU's word for the end that it should have: guest-shutdown, or guest-reset of a machine that cannot switch itself off.
+func New(off string) *Boot {
+	return &Boot{Start: time.Now(), off: off, ready: make(chan struct{}), failed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Ready is closed when mongod answers, Failed at the first fault, Ended when the machine is off and all it said is read.
@@ -188,7 +189,7 @@ func (b *Boot) fail(err error) error {
 // Orderly is nil when the node has stopped as it should.
 func (b *Boot) Orderly() error {
 	f := b.Facts()
-	return orderly(f.Lines, f.Reason)
+	return orderly(f.Lines, f.Reason, b.off)
 }
 
 // unasked says why a machine that nobody switched off is gone.

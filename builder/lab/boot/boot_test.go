@@ -23,7 +23,7 @@ func TestTimesComeFromConsoleLines(t *testing.T) {
 			Times{Kernel: 7900 * time.Millisecond, Init: 12 * s, Mongod: 13 * s}},
 		{"a clock that is ahead of QEMU's", []string{"grove 4.10 init: hello"}, []time.Duration{3 * s}, Times{Init: 3 * s}},
 	} {
-		b := New()
+		b := New("guest-shutdown")
 		for i, text := range c.lines {
 			b.Hear(c.at[i], text)
 		}
@@ -97,21 +97,23 @@ func TestAStopIsOrderlyOrNot(t *testing.T) {
 		name   string
 		lines  []spec.Line
 		reason string
+		end    string
 		want   string
 	}{
-		{"said so, and switched itself off", said, "guest-shutdown", ""},
-		{"nothing said", said[:1], "guest-shutdown", "the console has no line of an ordered stop"},
-		{"killed while stopping", said, "", `QEMU ended by "", want guest-shutdown`},
-		{"restarted", said, "guest-reset", `QEMU ended by "guest-reset", want guest-shutdown`},
+		{"said so, and switched itself off", said, "guest-shutdown", "guest-shutdown", ""},
+		{"said so, and restarted, as a board does", said, "guest-reset", "guest-reset", ""},
+		{"nothing said", said[:1], "guest-shutdown", "guest-shutdown", "the console has no line of an ordered stop"},
+		{"killed while stopping", said, "", "guest-shutdown", `QEMU ended by "", want guest-shutdown`},
+		{"restarted", said, "guest-reset", "guest-shutdown", `QEMU ended by "guest-reset", want guest-shutdown`},
 	} {
-		if got := text(orderly(c.lines, c.reason)); got != c.want {
+		if got := text(orderly(c.lines, c.reason, c.end)); got != c.want {
 			t.Errorf("%s: got %q; want %q", c.name, got, c.want)
 		}
 	}
 }
 
 func TestTheFirstFaultCounts(t *testing.T) {
-	b := New()
+	b := New("guest-shutdown")
 	_, _, fault := b.Hear(s, "Kernel panic - not syncing: first")
 	if fault == nil || !Is(b.Failed()) {
 		t.Fatalf("got %v; want a fault", fault)
@@ -134,7 +136,7 @@ func TestTheFirstFaultCounts(t *testing.T) {
 }
 
 func TestABootThatTheEmulatorSpoilsIsNoFault(t *testing.T) {
-	b := New()
+	b := New("guest-shutdown")
 	spoilt := b.Spoilt("[    2.78] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI")
 	_, _, panics := b.Hear(s, "[    2.80] Kernel panic - not syncing: Fatal exception in interrupt")
 	if !spoilt || panics != nil {
@@ -144,7 +146,7 @@ func TestABootThatTheEmulatorSpoilsIsNoFault(t *testing.T) {
 	if _, _, panics := b.Hear(2*s, "[    2.80] Kernel panic - not syncing: VFS"); panics == nil {
 		t.Error("a panic after the reset is no fault; want one")
 	}
-	b = New()
+	b = New("guest-shutdown")
 	b.Hear(s, "grove 0.50 init: hello")
 	if b.Spoilt("[    9.0] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI") {
 		t.Error("a node that has begun to work is reset; want it left alone")
@@ -166,7 +168,7 @@ func TestAnEndIsAFaultUnlessAskedFor(t *testing.T) {
 		{"QEMU killed by another", false, "", errors.New("signal: killed"), "QEMU ended: signal: killed: out of memory"},
 		{"no reason", false, "", nil, `QEMU ended: it gave no reason; last on the console: "bye"`},
 	} {
-		b := New()
+		b := New("guest-shutdown")
 		b.Hear(s, "bye")
 		if c.asked {
 			b.Ask()
@@ -178,7 +180,7 @@ func TestAnEndIsAFaultUnlessAskedFor(t *testing.T) {
 }
 
 func TestANodeListensOnceInitSpokeAndNothingIsWrong(t *testing.T) {
-	b := New()
+	b := New("guest-shutdown")
 	before := b.Listens()
 	b.Hear(s, "grove 0.50 init: hello")
 	after := b.Listens()
@@ -189,7 +191,7 @@ func TestANodeListensOnceInitSpokeAndNothingIsWrong(t *testing.T) {
 }
 
 func TestTheAnswerIsTimedAndOnce(t *testing.T) {
-	b := New()
+	b := New("guest-shutdown")
 	b.Start = time.Now().Add(-5 * s)
 	if got := b.Answer("6.0.5"); got.Answer < 5*s || got.Answer > 15*s || !Is(b.Ready()) {
 		t.Errorf("got %v; want about 5 s", got)

@@ -46,14 +46,14 @@ func late(running, silent time.Duration, limit Limits, last string) error {
 	return nil
 }
 
-// orderly tells whether a node stopped as it should: it said so on its console, and it was the guest that switched the machine off.
-func orderly(lines []spec.Line, reason string) error {
+// orderly tells whether a node stopped as it should: it said so on its console, and it was the guest that ended the machine.
+func orderly(lines []spec.Line, reason, want string) error {
 	stopping := slices.ContainsFunc(lines, func(l spec.Line) bool { return l.Topic == "stop" })
 	switch {
 	case !stopping:
 		return errors.New("the console has no line of an ordered stop")
-	case reason != "guest-shutdown":
-		return fmt.Errorf("QEMU ended by %q, want guest-shutdown", reason)
+	case reason != want:
+		return fmt.Errorf("QEMU ended by %q, want %s", reason, want)
 	}
 	return nil
 }

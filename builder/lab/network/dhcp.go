@@ -66,7 +66,7 @@ func (n *Network) reply(m *dhcpv4.DHCPv4, ip net.IP) *dhcpv4.DHCPv4 {
 	if ip == nil || !known {
 		return nil
 	}
-	router := net.ParseIP(gateway)
+	router := net.ParseIP(Gateway)
 	reply, err := dhcpv4.NewReplyFromRequest(m, dhcpv4.WithYourIP(ip), dhcpv4.WithMessageType(kind), dhcpv4.WithOption(dhcpv4.OptServerIdentifier(router)),
 		dhcpv4.WithLeaseTime(uint32(lease/time.Second)), dhcpv4.WithNetmask(net.CIDRMask(24, 32)), dhcpv4.WithRouter(router), dhcpv4.WithDNS(router),
 		dhcpv4.WithOption(dhcpv4.Option{Code: dhcpv4.OptionInterfaceMTU, Value: dhcpv4.Uint16(n.offers.MTU)}),

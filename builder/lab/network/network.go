@@ -32,9 +32,11 @@ import (
 // Domain is the nodes' search domain; the bare names resolve too.
 const Domain = "lab.internal"
 
+// Gateway is DHCP, name and time server in one.
+const Gateway = "10.5.0.1"
+
 const (
 	subnet     = "10.5.0.0/24"
-	gateway    = "10.5.0.1"
 	gatewayMAC = "5a:94:ef:e4:0c:dd"
 )
 
@@ -91,7 +93,7 @@ func New(seats []Seat, offers Offers) (*Network, error) {
 	offers = offers.complete()
 	// The library logs every node that is switched off as an error on the standard logger; what is worth knowing the lab says itself.
 	logrus.SetOutput(io.Discard)
-	link, err := tap.NewLinkEndpoint(false, uint32(offers.Carries), gatewayMAC, gateway, strangers())
+	link, err := tap.NewLinkEndpoint(false, uint32(offers.Carries), gatewayMAC, Gateway, strangers())
 	if err != nil {
 		return nil, fmt.Errorf("make the lab's gateway: %w", err)
 	}
@@ -117,7 +119,7 @@ func newStack(link stack.LinkEndpoint) (*stack.Stack, error) {
 	if err := s.CreateNIC(1, link); err != nil {
 		return nil, errors.New(err.String())
 	}
-	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: address(gateway).WithPrefix()}
+	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: address(Gateway).WithPrefix()}
 	if err := s.AddProtocolAddress(1, own, stack.AddressProperties{}); err != nil {
 		return nil, errors.New(err.String())
 	}
@@ -136,7 +138,7 @@ func newStack(link stack.LinkEndpoint) (*stack.Stack, error) {
 func address(ip string) tcpip.Address { return tcpip.AddrFrom4Slice(net.ParseIP(ip).To4()) }
 
 func (n *Network) serveNames(seats []Seat) error {
-	at := tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 53}
+	at := tcpip.FullAddress{NIC: 1, Addr: address(Gateway), Port: 53}
 	packets, err := gonet.DialUDP(n.stack, &at, nil, ipv4.ProtocolNumber)
 	if err != nil {
 		return fmt.Errorf("DNS: %w", err)

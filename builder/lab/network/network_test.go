@@ -51,7 +51,7 @@ func plug(t *testing.T, n *Network, seat Seat) *computer {
 	if err := s.AddProtocolAddress(1, own, stack.AddressProperties{}); err != nil {
 		t.Fatal(err)
 	}
-	s.SetRouteTable([]tcpip.Route{{Destination: own.AddressWithPrefix.Subnet(), NIC: 1}, {Destination: header.IPv4EmptySubnet, Gateway: address(gateway), NIC: 1}})
+	s.SetRouteTable([]tcpip.Route{{Destination: own.AddressWithPrefix.Subnet(), NIC: 1}, {Destination: header.IPv4EmptySubnet, Gateway: address(Gateway), NIC: 1}})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for {
@@ -115,7 +115,7 @@ func (c *computer) echo(t *testing.T, ip string, port uint16) {
 
 func (c *computer) ask(t *testing.T, name string) (string, int) {
 	t.Helper()
-	conn, err := gonet.DialUDP(c.stack, nil, &tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 53}, ipv4.ProtocolNumber)
+	conn, err := gonet.DialUDP(c.stack, nil, &tcpip.FullAddress{NIC: 1, Addr: address(Gateway), Port: 53}, ipv4.ProtocolNumber)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestNodesReachEachOtherAndNothingElse(t *testing.T) {
 			t.Errorf("a reached %s:%d", ip, port)
 		}
 	}
-	if conn, err := a.dial(gateway, port, hasty); err == nil {
+	if conn, err := a.dial(Gateway, port, hasty); err == nil {
 		conn.Close()
 		t.Errorf("a reached port %d of this machine by the gateway", port)
 	}

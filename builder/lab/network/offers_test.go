@@ -30,8 +30,8 @@ func open(t *testing.T, o Offers, names ...string) (*Network, []Seat) {
 
 // asks is an NTP client (beevik/ntp) on a node.
 func (c *computer) asks() (*ntp.Response, error) {
-	return ntp.QueryWithOptions(gateway, ntp.QueryOptions{Timeout: 2 * time.Second, Dialer: func(string, string) (net.Conn, error) {
-		return gonet.DialUDP(c.stack, nil, &tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 123}, ipv4.ProtocolNumber)
+	return ntp.QueryWithOptions(Gateway, ntp.QueryOptions{Timeout: 2 * time.Second, Dialer: func(string, string) (net.Conn, error) {
+		return gonet.DialUDP(c.stack, nil, &tcpip.FullAddress{NIC: 1, Addr: address(Gateway), Port: 123}, ipv4.ProtocolNumber)
 	}})
 }
 

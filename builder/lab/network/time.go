@@ -13,7 +13,7 @@ import (
 
 // serveTime answers NTP on the gateway by this machine's clock.
 func (n *Network) serveTime() error {
-	conn, err := gonet.DialUDP(n.stack, &tcpip.FullAddress{NIC: 1, Addr: address(gateway), Port: 123}, nil, ipv4.ProtocolNumber)
+	conn, err := gonet.DialUDP(n.stack, &tcpip.FullAddress{NIC: 1, Addr: address(Gateway), Port: 123}, nil, ipv4.ProtocolNumber)
 	if err != nil {
 		return fmt.Errorf("NTP: %w", err)
 	}
@@ -47,7 +47,7 @@ func ntpReply(question []byte, now time.Time) []byte {
 	b := make([]byte, 48)
 	b[0], b[1], b[2], b[3] = question[0]&0x38|server, stratum, question[2], byte(p)
 	binary.BigEndian.PutUint32(b[8:], 66) // 1 ms in units of 1/65536 s
-	copy(b[12:], net.ParseIP(gateway).To4())
+	copy(b[12:], net.ParseIP(Gateway).To4())
 	copy(b[24:], question[40:48])
 	for _, at := range []int{16, 32, 40} {
 		binary.BigEndian.PutUint64(b[at:], ntpTime(now))

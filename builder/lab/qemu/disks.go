@@ -17,6 +17,7 @@ type Disk struct {
 	Serial string
 	Model  string // of sata and scsi; the others have QEMU's
 	Port   int    // of virtio and nvme: the PCIe port, from 1; the kernel meets them in that order. Of sata: the AHCI port, from 0
+	onSoC  bool
 }
 
 // Buses are the ways a disk can be attached. NVMe's vendor field, which has the requested name on EC2, can't be set; Xen and MMC can't be had on a q35.
@@ -50,6 +51,9 @@ func (d Disk) device() []option {
 	case "sata":
 		return on("ide-hd", fmt.Sprintf("ide.%d", d.Port), model("model")...)
 	case "usb":
+		if d.onSoC {
+			return on("usb-storage", "usb-bus.0")
+		}
 		return on("usb-storage", "usb.0")
 	case "scsi":
 		return on("scsi-hd", "scsi.0", model("product")...)
@@ -88,7 +92,13 @@ func (m Machine) data() (args []string) {
 			args = append(args, "-device", host.device)
 		}
 	}
+	return append(args, m.attached()...)
+}
+
+// attached are the disks on hosts that are there.
+func (m Machine) attached() (args []string) {
 	for _, d := range m.Disks {
+		d.onSoC = m.SoC != ""
 		args = append(args, "-blockdev", "driver=raw,discard=unmap,node-name="+d.ID+",file.driver=file,file.filename="+quote(d.File), "-device", line(d.device()))
 	}
 	return args

@@ -25,6 +25,7 @@ type Machine struct {
 	Bus    string // of the disk: virtio or nvme
 	Disk   string // file, written to
 	Raw    bool   // it is no qcow2
+	SoC    string // program of a QEMU that has this board: a SoC with its boot ROM, an SD card and hosts of its own for all else, none of them on PCI
 	Ports  int    // PCIe ports for disks, MaxPorts at most
 	Port   int    // that of the disk to boot from, if it is virtio or nvme; 0: on the root bus, where the kernel meets it first
 	USB    bool   // a USB host, even if no disk needs it yet
@@ -48,12 +49,23 @@ var programs = map[spec.Arch]string{spec.AMD64: "qemu-system-x86_64", spec.ARM64
 func Program(arch spec.Arch) string { return programs[arch] }
 
 // BIOS tells whether SeaBIOS starts the machine.
-func (m Machine) BIOS() bool { return m.UEFI == nil && m.UBoot == "" }
+func (m Machine) BIOS() bool { return m.UEFI == nil && m.UBoot == "" && m.SoC == "" }
+
+// Program is the QEMU that has this machine.
+func (m Machine) Program() string {
+	if m.SoC != "" {
+		return m.SoC
+	}
+	return Program(m.Arch)
+}
 
 // Args is the command line after the program's name.
 //
 // -no-reboot makes QEMU end when the guest restarts by itself, which in the lab is a kernel panic or a fault.
 func (m Machine) Args() []string {
+	if m.SoC != "" {
+		return m.board()
+	}
 	args := []string{
 		"-name", m.Name,
 		"-machine", m.kind(), "-accel", "tcg,thread=multi", "-cpu", m.CPU,
@@ -76,6 +88,24 @@ func (m Machine) Args() []string {
 		args = append(args, "-fw_cfg", "name="+quote(b.Name)+",file="+quote(b.File))
 	}
 	return args
+}
+
+// board is the command line for a board, whose processor, Ethernet and hosts are fixed. It has no source of random numbers and no fw_cfg.
+func (m Machine) board() []string {
+	args := []string{
+		"-name", m.Name, "-machine", m.Type, "-accel", "tcg,thread=multi", "-m", fmt.Sprintf("%dM", int64(m.Memory/size.MiB)),
+		"-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
+		"-drive", "if=sd,format=raw,file=" + quote(m.Disk),
+	}
+	if m.Date != "" {
+		args = append(args, "-rtc", "base="+quote(m.Date))
+	}
+	args = append(args, m.attached()...)
+	return append(args,
+		"-chardev", "socket,id=console,server=off,path="+quote(m.Console), "-serial", "chardev:console",
+		"-chardev", "socket,id=monitor,server=off,path="+quote(m.Monitor), "-mon", "chardev=monitor,mode=control",
+		"-netdev", "stream,id=net,server=off,addr.type=unix,addr.path="+quote(m.Network),
+		"-net", "nic,netdev=net,macaddr="+m.MAC)
 }
 
 // kind is the machine's type with what it needs. Debian's kernel for 32-bit ARM has no LPAE, and finds no PCI above 4 GiB.

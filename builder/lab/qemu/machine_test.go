@@ -39,8 +39,10 @@ func TestGoldenCommandLines(t *testing.T) {
 	armhf.Arch, armhf.Type, armhf.CPU, armhf.UBoot, armhf.Disk, armhf.Raw, armhf.Blobs = spec.ARMHF, "virt", "cortex-a7", "/fw/u-boot.bin", "/lab/node1.img", true, nil
 	armhf.Ports, armhf.Port, armhf.USB = 1, 1, true
 	armhf.Disks = []Disk{{ID: "data-d3", Bus: "sata", File: "/lab/d3.disk", Serial: "A1"}, {ID: "data-d4", Bus: "usb", File: "/lab/d4.disk", Serial: "stick"}}
-	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi, "every-bus": every, "arm64": arm64, "armhf": armhf} {
-		got := Program(m.Arch)
+	board := armhf
+	board.SoC, board.Type, board.CPU, board.UBoot = "/chain/qemu-system-arm", "cubieboard", "", ""
+	for name, m := range map[string]Machine{"bios-virtio": bios, "uefi-nvme": uefi, "every-bus": every, "arm64": arm64, "armhf": armhf, "cubieboard": board} {
+		got := m.Program()
 		for _, arg := range m.Args() {
 			if strings.HasPrefix(arg, "-") {
 				got += " \\\n "

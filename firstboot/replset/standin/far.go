@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log"
 	"maps"
 	"net"
 	"os"
@@ -195,7 +194,7 @@ func (s *Server) keep() {
 		}
 		s.kept = text
 	}
-	if err != nil {
-		log.Printf("keep the configuration: %v", err)
+	if err != nil && s.Unkept != nil {
+		s.Unkept(err)
 	}
 }

@@ -28,15 +28,16 @@ type Network struct {
 
 // Server is one stand-in.
 type Server struct {
-	Version string // 3.0 or 3.2
-	Address string // host and port, as the set names it
-	Set     string // of --replSet, empty for none
-	Key     string // of the keyFile; empty: nobody need log in
-	Bypass  bool   // the localhost exception is open until there is a user
-	Build   string // what it calls itself; its version with .15
-	Listen  string // where it listens; at its address
-	Far     bool   // the other members are in other processes
-	Keep    string // file that has its configuration and its users over a restart; none
+	Version string      // 3.0 or 3.2
+	Address string      // host and port, as the set names it
+	Set     string      // of --replSet, empty for none
+	Key     string      // of the keyFile; empty: nobody need log in
+	Bypass  bool        // the localhost exception is open until there is a user
+	Build   string      // what it calls itself; its version with .15
+	Listen  string      // where it listens; at its address
+	Far     bool        // the other members are in other processes
+	Keep    string      // file that has its configuration and its users over a restart; none
+	Unkept  func(error) // called when that could not be written; nobody is told
 
 	network  *Network
 	listener net.Listener
