@@ -24,6 +24,7 @@ type rig struct {
 	bay  *bay.Bay
 	node string
 	swap bool // the recipe has some
+	mute bool // its console has no shell
 }
 
 // rig switches a node on, with the layout's own disks if none are given.
@@ -84,7 +85,14 @@ func spoiltByEmulator(log string) bool {
 }
 
 func (r *rig) sh(ctx context.Context, command string) (string, error) {
-	return shell(ctx, r.lab, r.node, command)
+	if !r.mute {
+		return shell(ctx, r.lab, r.node, command)
+	}
+	out, code, err := r.lab.SSH(ctx, r.node, command)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("%q on %s: exit code %d: %s", command, r.node, code, out)
+	}
+	return strings.TrimRight(out, "\n"), err
 }
 
 // saidWithin is for a line that must come: a node whose neighbour is being built beside it took a minute for what takes ten seconds on a quiet machine.

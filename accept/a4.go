@@ -20,7 +20,7 @@ func a4() []check {
 	const minutes = "minutes of real mongods"
 	replset := "./firstboot/replset"
 	return []check{
-		{name: "a4.1", says: "three blank nodes: one primary, two secondaries, access control on, a majority's write read back from each; verdict, JUnit, serial logs", within: 10 * time.Minute, run: demoSet},
+		{name: "a4.1", says: "three blank nodes: one primary, two secondaries, access control on, a majority's write read back from each; verdict, JUnit, serial logs", within: 10 * time.Minute, run: setByCommand("demo")},
 		{name: "a4.2", says: "20 orders of start, all at once and up to half a minute apart, with real mongods: each ends in one set, same members, odd votes", within: 30 * time.Minute, notCI: minutes,
 			run: withMongodAnd(nil, replset, "TestAnyOrder", "TestAnyOrderOfStartsEndsInOneSet")},
 		{name: "a4.3.disk", says: "the first node loses its disk, with others up, down and cut off: never a second set", within: 15 * time.Minute, notCI: minutes,
@@ -105,14 +105,25 @@ func moved(ctx context.Context, b *bench) (string, error) {
 // cameIn is on a node's console when it founds the set or joins it.
 var cameIn = regexp.MustCompile(`set: (found|reconfigure): `)
 
-// demoSet is what make demo does.
-func demoSet(ctx context.Context, b *bench) (string, error) {
-	out := b.folder("demo")
-	r := b.run(ctx, nil, "lab", "test", "recipes/demo.yaml", "--nodes", "3", "-o", out, "--json")
-	if r.code != 0 {
-		dirs, _ := filepath.Glob(filepath.Join(out, "lab", "demo-*"))
-		return "", blamed(fmt.Errorf("exit code %d: %s", r.code, r.out), strings.Join(dirs, ""))
+// setByCommand is what make demo does, with this recipe.
+func setByCommand(recipe string) func(context.Context, *bench) (string, error) {
+	return func(ctx context.Context, b *bench) (string, error) {
+		out := b.folder("demo")
+		r := b.run(ctx, nil, "lab", "test", "recipes/"+recipe+".yaml", "--nodes", "3", "-o", out, "--json")
+		dirs, _ := filepath.Glob(filepath.Join(out, "lab", recipe+"-*"))
+		dir := strings.Join(dirs, "")
+		if r.code != 0 {
+			return "", blamed(fmt.Errorf("exit code %d: %s", r.code, r.out), dir)
+		}
+		if err := keep(dir, recipe); err != nil {
+			return "", err
+		}
+		return asASet(r)
 	}
+}
+
+// asASet reads the verdict.
+func asASet(r result) (string, error) {
 	var v struct {
 		Passed bool
 		JUnit  string

@@ -24,6 +24,7 @@ type bench struct {
 	grove string
 	dir   string
 	solo  string
+	card  string // the Nano's
 
 	turn   sync.Mutex // held while an image of a layout is built
 	images map[string]lab.Image

@@ -49,7 +49,7 @@ func main() {
 
 func chosen(only string) []check {
 	var some []check
-	for _, c := range slices.Concat(a1(), a2(), a3(), a4()) {
+	for _, c := range slices.Concat(a1(), a2(), a3(), a4(), a5()) {
 		for _, want := range strings.Split(only, ",") {
 			if c.name == want || want == "" || strings.HasPrefix(c.name, want+".") {
 				some = append(some, c)

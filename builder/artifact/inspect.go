@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"grove/builder/uboot"
 	"grove/internal/filesystem"
 	"grove/internal/partition"
 	"grove/internal/size"
@@ -18,10 +19,10 @@ import (
 
 // Inspection is what is found in an image by looking at its bytes, without its manifest.
 type Inspection struct {
-	Disk       string    `json:"disk"` // GUID
+	Disk       string    `json:"disk"` // GUID, or the signature of an MBR
 	Size       size.Size `json:"size"`
 	Damaged    bool      `json:"damaged"` // the table at the start; its backup was read
-	Loaders    []string  `json:"loaders"` // of BIOS, of UEFI
+	Loaders    []string  `json:"loaders"` // of BIOS, of UEFI, of Allwinner's boot ROM
 	Partitions []Content `json:"partitions"`
 }
 
@@ -40,7 +41,10 @@ func (a Artifact) Inspect() (Inspection, error) {
 		return Inspection{}, fmt.Errorf("inspect the image: %w", err)
 	}
 	defer f.Close()
-	table, err := partition.Read(f, a.Size)
+	table, err := partition.ReadMBR(f, a.Size)
+	if err != nil { // that of a GPT is none
+		table, err = partition.Read(f, a.Size)
+	}
 	if err != nil {
 		return Inspection{}, fmt.Errorf("inspect %s: %w", a.Path, err)
 	}
@@ -100,7 +104,7 @@ func look(f io.ReaderAt, p partition.Partition) (Content, error) {
 	return c, nil
 }
 
-// loaders finds GRUB for BIOS by following its boot code to the core, and the one for UEFI by its name.
+// loaders finds GRUB for BIOS by following its boot code to the core, the one for UEFI by its name, and U-Boot where Allwinner's boot ROM looks for it.
 func loaders(f io.ReaderAt, parts []Content) (found []string, err error) {
 	code := make([]byte, 512)
 	if _, err := f.ReadAt(code, 0); err != nil {
@@ -118,6 +122,15 @@ func loaders(f io.ReaderAt, parts []Content) (found []string, err error) {
 			if strings.HasPrefix(path, "EFI/BOOT/") {
 				found = append(found, "UEFI: "+path+" in "+p.Name)
 			}
+		}
+	}
+	if len(parts) > 0 && parts[0].Start > uboot.Place {
+		rest := make([]byte, parts[0].Start-uboot.Place)
+		if _, err := f.ReadAt(rest, int64(uboot.Place)); err != nil {
+			return nil, err
+		}
+		if l, err := uboot.Parse(rest); err == nil {
+			found = append(found, fmt.Sprintf("Allwinner: U-Boot for %s, SPL of %s at %s", l.DeviceTree, l.SPL.Short(), uboot.Place))
 		}
 	}
 	return found, nil

@@ -8,6 +8,7 @@ import (
 
 	"grove/builder/debian"
 	"grove/builder/debian/deb"
+	"grove/builder/elfcheck"
 	"grove/builder/hosttool"
 	"grove/builder/kernel"
 	"grove/builder/mongod"
@@ -120,7 +121,7 @@ func (j *job) makeSystem(ctx context.Context, count step.Counter) (out step.Outc
 	r := payload.Request{Image: j.Image, Host: j.Host, Tools: j.tools, Unpack: deb.Unpack,
 		Mongod:  payload.Mongod{File: j.mongod.Path, Docs: j.mongod.Docs, SHA256: j.Image.Mongod.Source.SHA256},
 		Modules: payload.Modules{Folder: j.kernel.System, Key: j.kernel.Key},
-		WhoHas:  func(soname string) []string { return j.whoHas(ctx, soname) },
+		Advise:  func(soname string) string { return j.advise(ctx, soname) },
 	}
 	for _, in := range j.toolInputs() {
 		r.Packer += in.Value
@@ -132,16 +133,24 @@ func (j *job) makeSystem(ctx context.Context, count step.Counter) (out step.Outc
 	return out, err
 }
 
-// whoHas is asked only when a library is missing; without a mirror there is no answer, and the finding stands without it.
-func (j *job) whoHas(ctx context.Context, soname string) []string {
+// advise is asked only when a library is missing. What no package of the suite has, an older or newer program than the suite's needs.
+func (j *job) advise(ctx context.Context, soname string) string {
+	guess := elfcheck.Packages(soname)
 	if j.index == nil || j.Offline {
-		return nil
+		return elfcheck.LookIn(guess)
 	}
+	where := j.Image.Debian.Suite + " for " + string(j.Image.Board.Arch)
+	none := "no package of " + where + " has it"
 	names, err := j.index.WhoHas(ctx, soname)
 	if err != nil {
 		j.warn(fmt.Sprintf("which package has %s can't be told: %v", soname, err))
+		none = where + " has no package " + strings.Join(guess, " or ")
+		names, err = j.index.Known(guess)
 	}
-	return names
+	if err != nil || len(names) > 0 {
+		return elfcheck.LookIn(names)
+	}
+	return none + ", so bring a program that was linked with what the suite has, or statically"
 }
 
 // settings are the values that the agent is told, each by its path, to say which of them changed.

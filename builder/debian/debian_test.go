@@ -371,4 +371,7 @@ func TestWhoHas(t *testing.T) {
 	if got, err := x.WhoHas(t.Context(), "libssl.so.1.1"); err != nil || got != nil {
 		t.Errorf("a file that no package has: got %q, %v", got, err)
 	}
+	if got, err := x.Known([]string{"libssl1.0.0", "libc6"}); err != nil || !slices.Equal(got, []string{"libc6"}) {
+		t.Errorf("names that the index has: got %q, %v", got, err)
+	}
 }

@@ -39,3 +39,17 @@ func (x *Index) WhoHas(ctx context.Context, file string) ([]string, error) {
 	}
 	return found, nil
 }
+
+// Known keeps those names that the index has packages of.
+func (x *Index) Known(names []string) (known []string, err error) {
+	for _, name := range names {
+		found, err := x.versions(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			known = append(known, name)
+		}
+	}
+	return known, nil
+}

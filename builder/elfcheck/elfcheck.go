@@ -22,9 +22,9 @@ type Tree struct {
 	Links   map[string]string // symbolic links and their targets, as they stand
 }
 
-// Check gives what is wrong with the tree on a board of this arch, in the order of the files. whoHas names the packages that hold a library, or may.
-func Check(t Tree, arch spec.Arch, whoHas func(soname string) []string) diag.Findings {
-	c := check{tree: t, arch: arch, whoHas: whoHas, files: map[string][]string{}, asked: map[string][]string{}}
+// Check gives what is wrong with the tree on a board of this arch, in the order of the files. advise says what to do about a library that is missing, or nothing.
+func Check(t Tree, arch spec.Arch, advise func(soname string) string) diag.Findings {
+	c := check{tree: t, arch: arch, advise: advise, files: map[string][]string{}, asked: map[string]string{}}
 	for _, file := range slices.Sorted(maps.Keys(t.Objects)) {
 		c.file(file, t.Objects[file])
 	}
@@ -110,8 +110,8 @@ func inTree(p string) string {
 type check struct {
 	tree   Tree
 	arch   spec.Arch
-	whoHas func(string) []string
-	asked  map[string][]string // whoHas so far
+	advise func(string) string
+	asked  map[string]string   // of advise so far
 	texts  []string            // in the order of their first file
 	files  map[string][]string // by text
 }
@@ -158,13 +158,12 @@ func (c *check) file(file string, o Object) {
 
 // who asks once a library: the answer may be a search through a list of all of Debian's files.
 func (c *check) who(soname string) string {
-	names, asked := c.asked[soname]
+	advice, asked := c.asked[soname]
 	if !asked {
-		names = c.whoHas(soname)
-		c.asked[soname] = names
+		if advice = c.advise(soname); advice != "" {
+			advice = "; " + advice
+		}
+		c.asked[soname] = advice
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; look for it in the Debian package %s", strings.Join(names, " or "))
+	return advice
 }

@@ -95,11 +95,11 @@ func TestCheck(t *testing.T) {
 			tree := sound()
 			c.change(&tree)
 			var got []string
-			for _, f := range Check(tree, spec.AMD64, func(soname string) []string {
+			for _, f := range Check(tree, spec.AMD64, func(soname string) string {
 				if soname == "libssl.so.3" {
-					return []string{"libssl3t64"}
+					return "look for it in the Debian package libssl3t64"
 				}
-				return nil
+				return ""
 			}) {
 				got = append(got, f.String())
 			}
@@ -110,10 +110,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestWhoHasIsAskedOnceALibrary(t *testing.T) {
+func TestAdviceIsAskedOnceALibrary(t *testing.T) {
 	tree, asked := sound(), 0
 	delete(tree.Objects, libs+"libc.so.6")
-	Check(tree, spec.AMD64, func(string) []string { asked++; return nil })
+	Check(tree, spec.AMD64, func(string) string { asked++; return "" })
 	if asked != 1 {
 		t.Errorf("asked %d times; want once for both files that need it", asked)
 	}

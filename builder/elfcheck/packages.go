@@ -28,3 +28,11 @@ func Packages(soname string) []string {
 	}
 	return []string{name, name + "t64"}
 }
+
+// LookIn is the advice that names a library's packages; nothing where there is none.
+func LookIn(packages []string) string {
+	if len(packages) == 0 {
+		return ""
+	}
+	return "look for it in the Debian package " + strings.Join(packages, " or ")
+}

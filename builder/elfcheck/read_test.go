@@ -91,7 +91,7 @@ func TestTheHostsOwnShell(t *testing.T) {
 			add("lib/" + Multiarch(arch) + "/" + soname)
 		}
 	}
-	nobody := func(string) []string { return nil }
+	nobody := func(string) string { return "" }
 	if found := Check(tree, arch, nobody); len(found) > 0 {
 		t.Fatalf("findings in a tree that runs:\n%v", found)
 	}

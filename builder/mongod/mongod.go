@@ -14,6 +14,7 @@ import (
 	"grove/builder/cache"
 	"grove/builder/elfcheck"
 	"grove/builder/fetch"
+	"grove/builder/mongod/cpu"
 	"grove/internal/diag"
 	"grove/internal/host"
 	"grove/internal/spec"
@@ -106,18 +107,29 @@ func known(dir string) (a about, err error) {
 	return a, err
 }
 
+// builds say which mongod runs on boards of an architecture.
+var builds = map[spec.Arch]string{
+	spec.AMD64: "MongoDB's build for x86_64",
+	spec.ARM64: "MongoDB's build for aarch64",
+	spec.ARMHF: "a mongod 3.0 or 3.2 that was compiled for 32-bit ARM with hard floats, of which MongoDB published none",
+}
+
 // fits holds the binary against the recipe and the board.
 func (s *Store) fits(i spec.Image, b Binary, a about) error {
 	var found diag.Findings
 	if a.Arch != string(i.Board.Arch) {
-		found = append(found, diag.Finding{Key: "mongod.source", Text: fmt.Sprintf("mongod of %s is for %s, the board %s is %s",
-			i.Mongod.Source.Name(), a.Arch, i.Board.Name, i.Board.Arch)})
+		found = append(found, diag.Finding{Key: "mongod.source", Text: fmt.Sprintf("mongod of %s is for %s, the board %s is %s; want %s",
+			i.Mongod.Source.Name(), a.Arch, i.Board.Name, i.Board.Arch, builds[i.Board.Arch])})
 	}
 	want := i.Mongod.Version
 	switch {
 	case a.Version == want:
 	case a.Version != "":
-		found = append(found, diag.Finding{Key: "mongod.version", Text: fmt.Sprintf("the recipe says %s, the mongod of %s is %s", want, i.Mongod.Source.Name(), a.Version)})
+		text := fmt.Sprintf("the recipe says %s, the mongod of %s is %s", want, i.Mongod.Source.Name(), a.Version)
+		for _, reason := range cpu.Rule(a.Version, i.Board) { // so that nobody corrects the recipe to what is refused next
+			text += "; and " + reason
+		}
+		found = append(found, diag.Finding{Key: "mongod.version", Text: text})
 	default:
 		says, err := mentions(b.Path, want)
 		if err != nil {

@@ -248,7 +248,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{"another architecture", program(elf.EM_AARCH64, buildInfo), "mongod.source: mongod of mongod is for arm64, the board m4.4xlarge is amd64"},
+		{"another architecture", program(elf.EM_AARCH64, buildInfo), "mongod.source: mongod of mongod is for arm64, the board m4.4xlarge is amd64; want MongoDB's build for x86_64"},
 		{"another version", program(elf.EM_X86_64, "x\x004.4.2\x00tcmalloc\x00"), "mongod.version: the recipe says 6.0.5, the mongod of mongod is 4.4.2"},
 		{"a version that is not found, nor the recipe's", program(elf.EM_X86_64, "6.0.55\x00"), "mongod.version: the recipe says 6.0.5, which stands nowhere in the mongod of mongod"},
 		{"a version in an unknown place", program(elf.EM_X86_64, "v6.0.5\x00"), ""},

@@ -112,13 +112,9 @@ func (g *gathering) take(p *opened, file string) error {
 }
 
 func (g *gathering) check() diag.Findings {
-	who := func(soname string) []string {
-		if g.request.WhoHas != nil {
-			if names := g.request.WhoHas(soname); len(names) > 0 {
-				return names
-			}
-		}
-		return elfcheck.Packages(soname)
+	advise := g.request.Advise
+	if advise == nil {
+		advise = func(soname string) string { return elfcheck.LookIn(elfcheck.Packages(soname)) }
 	}
-	return elfcheck.Check(g.tree.elf, g.request.Image.Board.Arch, who)
+	return elfcheck.Check(g.tree.elf, g.request.Image.Board.Arch, advise)
 }

@@ -32,8 +32,8 @@ type Request struct {
 	Packer   string // changes with the tools
 	// Unpack lays the wanted files of a package under a folder that exists. Paths are those of a merged tree: usr/lib/…
 	Unpack func(ctx context.Context, deb, into string, want func(path string) bool) error
-	// WhoHas names the packages with a library that is missing. Without it, or an answer of it, the name is guessed.
-	WhoHas func(soname string) []string
+	// Advise says what to do about a library that is missing. Without it, its package's name is guessed.
+	Advise func(soname string) string
 }
 
 // Package is one Debian package at hand.

@@ -216,11 +216,11 @@ func TestFindingsComeAsFindings(t *testing.T) {
 	d := newDebian(t)
 	r := request(t, d)
 	r.Packages = slices.DeleteFunc(r.Packages, func(p Package) bool { return p.Name == "libmount1" })
-	r.WhoHas = func(soname string) []string { return []string{"the-one-with-" + soname} }
+	r.Advise = func(soname string) string { return "bring " + soname }
 	_, _, err := Build(t.Context(), open(t), r, step.Silent{})
 	var found diag.Findings
-	if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, "the-one-with-libmount.so.1") {
-		t.Errorf("got %v; want one finding with the package's name", err)
+	if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, "; bring libmount.so.1; ") {
+		t.Errorf("got %v; want one finding with the advice", err)
 	}
 }
 
