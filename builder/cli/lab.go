@@ -54,7 +54,7 @@ func (f *labFlags) add(c *cobra.Command) {
 		}
 		return nil
 	}
-	c.Flags().StringVar(&f.firmware, "firmware", "", "bios or uefi; of an Allwinner board u-boot, sunxi (boot ROM, SPL, U-Boot) or spl (its own, to their banner) (default: the board's first)")
+	c.Flags().StringVar(&f.firmware, "firmware", "", "bios or uefi; of an Allwinner board u-boot (on QEMU's virt) or sunxi (boot ROM, SPL and U-Boot, on another board of Allwinner's) (default: the board's first)")
 	c.Flags().StringVar(&f.disk, "disk", "virtio", "virtio or nvme")
 	c.Flags().StringArrayVar(&f.data, "data", nil, "a blank data disk of each node beside it, as virtio,2GiB,serial=A1; also nvme, sata, usb, scsi, and file=CONTENT; repeatable (default: what the recipe's storage asks for)")
 	c.Flags().DurationVar(&f.within, "within", 2*time.Minute, "longest time to mongod's answer, for each node")

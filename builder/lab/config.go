@@ -26,13 +26,8 @@ var (
 	machines  = map[spec.Arch]string{spec.AMD64: "q35", spec.ARM64: "virt", spec.ARMHF: "virt"}
 )
 
-// Firmwares are all that a machine of any architecture may start by.
-func Firmwares() (all []string) {
-	for _, arch := range []spec.Arch{spec.AMD64, spec.ARMHF} { // 64-bit ARM has none of its own
-		all = append(all, firmwares[arch]...)
-	}
-	return all
-}
+// Firmwares are all that bring a machine of any architecture as far as mongod.
+func Firmwares() []string { return []string{"bios", "uefi", virtUBoot, sunxi} }
 
 // makers are the programs that make a node's own disk.
 func (c Config) makers() []string {
