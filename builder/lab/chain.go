@@ -113,12 +113,19 @@ func (n *node) makeCard(ctx context.Context) error {
 			return err
 		}
 	}
-	capacity := n.config.Image.Lab.Disk
-	if n.config.onSoC() { // QEMU has no others
-		for capacity = size.MiB; capacity < n.config.Image.Lab.Disk; capacity *= 2 {
-		}
+	return os.Truncate(card, int64(n.config.capacity()))
+}
+
+// capacity of a card. QEMU's SD cards are powers of two.
+func (c Config) capacity() size.Size {
+	if !c.onSoC() {
+		return c.Image.Lab.Disk
 	}
-	return os.Truncate(card, int64(capacity))
+	capacity := size.MiB
+	for capacity < c.Image.Lab.Disk {
+		capacity *= 2
+	}
+	return capacity
 }
 
 // swapUBoot puts the U-Boot of lab.chain's board into a card.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,7 +117,11 @@ func (c Config) dates() error {
 func (c Config) programs() error {
 	for _, name := range append([]string{c.program()}, c.makers()...) {
 		if c.Host.Look(name) == "" {
-			return fmt.Errorf("find %s: it is not in PATH; run %s", name, c.setup())
+			where := "in PATH"
+			if filepath.IsAbs(name) {
+				where = "there"
+			}
+			return fmt.Errorf("find %s: it is not %s; run %s", name, where, c.setup())
 		}
 	}
 	return nil
