@@ -12,7 +12,7 @@ import (
 	"grove/firstboot/disk"
 )
 
-// Waits for the medium: EBS and USB come late at times, never later than that.
+// Waits for the medium: EBS and USB come late at times, never later than that after their drivers are there. A slow processor takes a while for those, and each one is counted anew.
 const (
 	mediumDeadline = 30 * time.Second
 	mediumSays     = 5 * time.Second
@@ -31,9 +31,13 @@ func (p *first) beginSearch() io.Closer {
 // system mounts the medium's system partition on /usr. Without one the node goes on: a person at the console, and the agent, can still say so.
 func (p *first) system() {
 	wait := "looks for the medium with the partition table " + p.image.DiskID
-	deadline, tell := time.After(mediumDeadline), time.NewTicker(mediumSays)
+	tell := time.NewTicker(mediumSays)
 	defer tell.Stop()
+	loaded, since := 0, time.Now()
 	for {
+		if n := p.devices.modules.count(); n != loaded {
+			loaded, since = n, time.Now()
+		}
 		seen, done, err := p.mountSystem()
 		if done {
 			return
@@ -41,10 +45,11 @@ func (p *first) system() {
 		select {
 		case <-p.devices.changed:
 		case <-tell.C:
+			if time.Since(since) >= mediumDeadline {
+				say("init", "no medium within %s, so no mongod: %s; there is %s%s", mediumDeadline, wait, seen, because(err))
+				return
+			}
 			say("init", "%s; there is %s%s", wait, seen, because(err))
-		case <-deadline:
-			say("init", "no medium within %s, so no mongod: %s; there is %s%s", mediumDeadline, wait, seen, because(err))
-			return
 		}
 	}
 }
