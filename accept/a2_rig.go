@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"grove/builder/lab"
 	"grove/builder/lab/bay"
 	"grove/builder/lab/probe"
+	"grove/builder/lab/remote"
 	"grove/internal/spec"
 )
 
@@ -24,7 +27,8 @@ type rig struct {
 	bay  *bay.Bay
 	node string
 	swap bool // the recipe has some
-	mute bool // its console has no shell
+
+	console *ssh.Client // in the place of a serial console without a shell
 }
 
 // rig switches a node on, with the layout's own disks if none are given.
@@ -85,10 +89,10 @@ func spoiltByEmulator(log string) bool {
 }
 
 func (r *rig) sh(ctx context.Context, command string) (string, error) {
-	if !r.mute {
+	if r.console == nil {
 		return shell(ctx, r.lab, r.node, command)
 	}
-	out, code, err := r.lab.SSH(ctx, r.node, command)
+	out, code, err := remote.Command(ctx, r.console, command)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("%q on %s: exit code %d: %s", command, r.node, code, out)
 	}

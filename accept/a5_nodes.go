@@ -56,8 +56,7 @@ func nanos(firmware, driver string) func(context.Context, *bench) (string, error
 		}
 		figure = set.String()
 		for _, n := range l.Nodes() {
-			r := &rig{lab: l, node: n.Name, swap: true, mute: true}
-			said, err := r.isABoard(ctx, driver)
+			said, err := isABoard(ctx, l, n.Name, driver)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", n.Name, err)
 			}
@@ -81,7 +80,13 @@ func offInOrder(ctx context.Context, l *lab.Lab) error {
 }
 
 // isABoard looks at disks, swap, tuning and status of a node of 32 bits, and tells its memory.
-func (r *rig) isABoard(ctx context.Context, driver string) (string, error) {
+func isABoard(ctx context.Context, l *lab.Lab, node, driver string) (string, error) {
+	client, err := l.LogIn(ctx, node, nil)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	r := &rig{lab: l, node: node, swap: true, console: client}
 	if machine, err := r.sh(ctx, "uname -m"); err != nil || machine != "armv7l" {
 		return "", fmt.Errorf("uname -m says %q, %w", machine, err)
 	}

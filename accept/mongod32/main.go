@@ -28,6 +28,9 @@ import (
 // version stands in the program as in a mongod's: between NULs, before the allocator's name.
 var version = "\x003.2.12\x00tcmalloc\x00"
 
+// lock is held until the end: a file that nothing refers to is closed.
+var lock *os.File
+
 // config is what it heeds of a mongod's; the rest it takes as it is.
 type config struct {
 	Storage struct {
@@ -124,11 +127,11 @@ func (c config) server() (*standin.Server, error) {
 	if c.Storage.Engine != "mmapv1" {
 		return nil, fmt.Errorf("cannot start server with storage engine %q on 32 bits", c.Storage.Engine)
 	}
-	lock, err := os.OpenFile(filepath.Join(c.Storage.DBPath, "mongod.lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	var err error
+	if lock, err = os.OpenFile(filepath.Join(c.Storage.DBPath, "mongod.lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // held, and left open, until the end
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, fmt.Errorf("another mongod has %s: %w", c.Storage.DBPath, err)
 	}
 	if _, err := lock.WriteString(strconv.Itoa(os.Getpid()) + "\n"); err != nil {

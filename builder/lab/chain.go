@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 
 	"grove/builder/lab/network"
 	"grove/builder/lab/qemu"
@@ -73,7 +76,14 @@ func (n *node) pressOff(ctx context.Context, p *power) error {
 		return err
 	}
 	defer client.Close()
-	_, _, err = remote.Command(ctx, client, "reboot")
+	out, code, err := remote.Command(ctx, client, "reboot")
+	var gone *ssh.ExitMissingError // a node that stops at once answers no more
+	switch {
+	case errors.As(err, &gone), errors.Is(err, io.EOF):
+		return nil
+	case err == nil && code != 0:
+		return fmt.Errorf("reboot: exit code %d: %s", code, out)
+	}
 	return err
 }
 
