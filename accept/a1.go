@@ -41,7 +41,7 @@ func a1() []check {
 			notCI: "its 2 s are of a machine with nothing else to do; CI runs a1.2 and a2.5.run"},
 		check{name: "a1.8", says: "beside mkosi and Debian + cloud-init in one run: cold build 4 times, rebuild 10 times as fast, mongod's answer in half the time, image at most 90 MB in zstd -3",
 			within: time.Hour, run: besidePeers, notCI: "35 minutes; needs root and the peers' scripts"},
-		check{name: "a1.9", says: "the figures: cold and warm build, sizes, times of a boot", within: 15 * time.Minute, run: figures},
+		check{name: "a1.9", says: "the figures: cold and warm build, sizes, times of a boot", within: 15 * time.Minute, run: figures, notCI: "CI's machine is shared; a1.2 and a5.1.same print theirs"},
 	)
 }
 

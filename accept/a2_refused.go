@@ -69,7 +69,11 @@ func refusals() []refused {
 // refusedChecks makes a check of each.
 func refusedChecks() (all []check) {
 	for _, c := range refusals() {
-		all = append(all, check{name: "a2.3." + c.name, says: c.says + "; byte-identical afterwards, node reachable, no mongod", within: 5 * time.Minute, beside: true, notCI: c.notCI, run: c.run})
+		left := c.notCI
+		if slices.Contains([]string{"xfs", "ntfs", "gpt", "mbr", "random"}, c.name) {
+			left = "half a minute each; firstboot/facts tells these contents apart in go test, and CI runs others of a2.3"
+		}
+		all = append(all, check{name: "a2.3." + c.name, says: c.says + "; byte-identical afterwards, node reachable, no mongod", within: 5 * time.Minute, beside: true, notCI: left, run: c.run})
 	}
 	return all
 }

@@ -138,13 +138,26 @@ func (s *Server) lookup(db string) scram.CredentialLookup {
 		if !known {
 			return scram.StoredCredentials{}, fmt.Errorf("no user %s", user)
 		}
-		digest := md5.Sum([]byte(user + ":mongo:" + password))
-		c, err := scram.HashGeneratorFcn(sha1.New).NewClientUnprepped(user, hex.EncodeToString(digest[:]), "")
-		if err != nil {
-			return scram.StoredCredentials{}, err
-		}
-		return c.GetStoredCredentials(scram.KeyFactors{Salt: "0123456789abcdef", Iters: 10000}), nil
+		return s.derived(user, password)
 	}
+}
+
+// derived are the credentials that a mongod stores of a password; they take as long as a log-in, so they are made once.
+func (s *Server) derived(user, password string) (scram.StoredCredentials, error) {
+	sum := md5.Sum([]byte(user + ":mongo:" + password))
+	digest := hex.EncodeToString(sum[:])
+	if stored, made := s.stored[digest]; made {
+		return stored, nil
+	}
+	c, err := scram.HashGeneratorFcn(sha1.New).NewClientUnprepped(user, digest, "")
+	if err != nil {
+		return scram.StoredCredentials{}, err
+	}
+	if s.stored == nil {
+		s.stored = map[string]scram.StoredCredentials{}
+	}
+	s.stored[digest] = c.GetStoredCredentials(scram.KeyFactors{Salt: "0123456789abcdef", Iters: 10000})
+	return s.stored[digest], nil
 }
 
 func (s *Server) saslStart(who *session, database string, d bson.D) bson.D {

@@ -15,6 +15,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/mongo/driver/wiremessage"
 )
@@ -45,7 +46,8 @@ type Server struct {
 
 	config bson.D // installed, nil before
 	state  int32
-	users  map[string]string // password by database.name
+	users  map[string]string                  // password by database.name
+	stored map[string]scram.StoredCredentials // by digest of a password
 	fails  map[string]bson.D
 	kept   []byte // what Keep has
 }
