@@ -29,6 +29,8 @@ func a5() []check {
 		{name: "a5.2.sunxi", says: "layer 2, boot ROM, SPL, U-Boot, kernel on the cubieboard: the same, by the SoC's own SD, SATA and USB hosts", within: 40 * time.Minute, run: nanos("sunxi", "ahci-sunxi")},
 		{name: "a5.2.spl", says: "layer 3, the Nano's own SPL and U-Boot say which board they are for, and how much memory they set up", within: 5 * time.Minute, beside: true, run: nanoBanner},
 		{name: "a5.2.arm64", says: "layer 4, 64-bit ARM by UEFI: three blank nodes become one set of real mongods, a majority's write read back from each", within: 25 * time.Minute, run: setByCommand("demo-arm64")},
+		{name: "a5.2.m7g", says: "the image for Graviton on virt, from NVMe, its console named by the firmware: a mongod that is written to, and an ordered stop", within: 10 * time.Minute, run: graviton,
+			notCI: "a minute and a half; a5.2.arm64 boots the same kernel and system"},
 		{name: "a5.3.amd64", says: "a mongod for amd64 on the Nano: what it is, what the board is, what would do", within: 5 * time.Minute, beside: true, run: wrongMongod(amd64Mongod,
 			"is for amd64, the board pcduino3-nano is armhf; want a mongod 3.0 or 3.2 that was compiled for 32-bit ARM")},
 		{name: "a5.3.arm64", says: "a mongod for arm64 on the Nano: the same", within: 5 * time.Minute, beside: true, run: wrongMongod(arm64Mongod,

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -134,4 +137,19 @@ func kilobytes(meminfo, name string) int64 {
 	}
 	n, _ := strconv.ParseInt(found[1], 10, 64)
 	return n
+}
+
+// graviton boots the demo of arm64 for another board.
+func graviton(ctx context.Context, b *bench) (string, error) {
+	text, err := os.ReadFile("recipes/demo-arm64.yaml")
+	if err != nil {
+		return "", err
+	}
+	dir := b.folder("m7g")
+	file := filepath.Join(dir, "demo-m7g.yaml")
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("\nboard: qemu-arm64\n"), []byte("\nboard: m7g\n"), 1), 0o644); err != nil {
+		return "", err
+	}
+	r := b.run(ctx, nil, "lab", "test", file, "--nodes", "1", "--disk", "nvme", "-o", dir)
+	return lastLine(r.out), blamed(r.wants(0, "the document is read back", "the power button stops the node in order"), dir)
 }

@@ -68,10 +68,10 @@ func fill(p catalog.Pair) spec.Image {
 
 // cmdline is the kernel's: a panic ends in a restart, not in a dead console; the serial console comes last, since /dev/console is the last one named. The PCs are virtual
 // machines, on whose crowded hosts the kernel's check of the timer fails now and then, which is a panic (Documentation/admin-guide/kernel-parameters.txt, no_timer_check).
-// On a sunxi board the device tree names the console: the board's serial port, or that of the machine of QEMU which stands for it.
+// On ARM the device tree or the firmware's tables (ACPI's SPCR) name the console: the board's serial port, or that of the machine of QEMU which stands for it. A board may name another.
 func cmdline(b spec.Board) string {
 	var words []string
-	if !b.OnSunxi() {
+	if b.Console != "" {
 		words = append(words, "console=tty0", "console="+b.Console)
 	}
 	words = append(words, "panic=10")

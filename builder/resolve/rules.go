@@ -79,8 +79,8 @@ func (r *rules) firmware(b spec.Board) {
 		}
 	}
 	if !b.OnSunxi() {
-		if b.Console == "" {
-			r.inBoard("console", "is missing")
+		if b.Console == "" && b.Arch == spec.AMD64 {
+			r.inBoard("console", "is missing; want one as the kernel writes it, such as ttyS0,115200n8")
 		}
 		if b.UBoot != (spec.UBoot{}) {
 			r.inBoard("uboot", "goes with the firmware %s only", spec.Sunxi)

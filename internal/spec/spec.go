@@ -33,7 +33,7 @@ type Board struct {
 	Memory   Size     `yaml:"memory"`          // of the smallest machine of the kind
 	Firmware []string `yaml:"firmware"`        // bios, uefi; or sunxi alone, the boot ROM of an Allwinner SoC
 	UBoot    UBoot    `yaml:"uboot,omitempty"` // of a sunxi board
-	Console  string   `yaml:"console"`         // serial console as the kernel writes it: ttyS0,115200n8; empty on a sunxi board, whose device tree names it
+	Console  string   `yaml:"console"`         // serial console as the kernel writes it: ttyS0,115200n8; empty on ARM, whose device tree or firmware names it
 	Kernel   Kernel   `yaml:"kernel"`
 	Lab      Lab      `yaml:"lab"`
 }
